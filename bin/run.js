@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import module from 'node:module';
+module.enableCompileCache?.();
+const { run } = await import('../dist/program.js');
+process.exitCode = await run();

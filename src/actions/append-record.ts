@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+import { canonical, parseJson, type Json } from '../core/canonical.ts';
+import { instant } from '../core/clock.ts';
+import { AgentError } from '../core/errors.ts';
+import { saveHost, type Host } from '../host/home.ts';
+import { saveMemory, type AgentMemory } from '../host/memory.ts';
+import type { ProcessId } from '../providers/processes.ts';
+import { APPEND_ORDER, type AppendSteps } from '../ledger/append.ts';
+import { signRecord, type LedgerRecord, type SignedRecord } from '../ledger/record.ts';
+import { epochAfter, reduce } from '../ledger/reduce.ts';
+import { seenOf } from '../ledger/seen.ts';
+import type { LedgerState } from '../ledger/state.ts';
+import { LEDGER_FILE } from '../store/layout.ts';
+import { openRoot, outcomeOf, type HostSession, type Session } from './session.ts';
+
+type Later = Exclude<LedgerRecord, { kind: 'init' }>;
+type OnlyOf<R> = R extends Later ? Omit<R, 'format' | 'seq' | 'prev' | 'agent' | 'epoch' | 'by' | 'at'> : never;
+/** What is particular to a record; the rest follows from the ledger. */
+export type Draft = OnlyOf<Later>;
+
+/** What appending needs of a place where a ledger is. */
+export interface AppendTarget {
+  readonly session: Pick<Session, 'ports' | 'control' | 'place' | 'name' | 'memory'> & { readonly host: Host };
+  /** The state before, or null for the first record. */
+  readonly before: LedgerState | null;
+  /** Bytes of the ledger's whole lines, and of the torn one behind them. */
+  readonly length: number;
+  readonly torn: number;
+}
+
+/** Signs the next record of the ledger and appends it durably; returns the session as it is then. */
+export async function appendRecord(session: HostSession, draft: Draft): Promise<HostSession> {
+  const { state, host, ports, chain } = session;
+  const record = {
+    format: 'perdure-ledger/1',
+    seq: state.seq + 1,
+    prev: state.head,
+    agent: state.agent,
+    by: host.key.publicKey,
+    at: instant(ports.clock.now()),
+    epoch: epochAfter(state, { kind: draft.kind, asserted: draft.kind === 'resume' ? draft.asserted : undefined }),
+    ...draft,
+  } as Later;
+  await appendSigned({ session, before: chain.state, length: chain.length, torn: chain.torn }, signRecord(record, host.key));
+  return (await openRoot(ports, session.root)) as HostSession;
+}
+
+/** Goes on with a record that was interrupted, with its very bytes. Call it under the lock. */
+export async function settlePending(session: Session): Promise<Session> {
+  const { pending, chain, host, memory, place, ports } = session;
+  const outcome = outcomeOf(chain, pending);
+  if (pending === null || host === null || memory?.pending === undefined || outcome === 'none' || outcome === 'lost') {
+    if (host !== null && chain.torn > 0)
+      throw new AgentError('LEDGER_DAMAGED', 'the last line of the ledger is cut, and no pending record says how it goes on');
+    return session;
+  }
+  // A copy of the root does not finish what was begun in the agent.
+  if (memory.pending.place.ino !== place.ino || memory.pending.place.birth !== place.birth) return session;
+  await appendSigned(
+    { session: { ...session, host }, before: outcome === 'settle' ? null : chain.state, length: chain.length, torn: chain.torn },
+    pending,
+    outcome === 'settle',
+  );
+  return openRoot(ports, session.root);
+}
+
+/** Runs the steps of APPEND_ORDER; `there` where the ledger has the record already and only the memory moves. */
+export async function appendSigned(target: AppendTarget, signed: SignedRecord, there = false): Promise<void> {
+  const { session, length, torn } = target;
+  const { ports, control, host } = session;
+  const { files } = ports;
+  const ledger = join(control, LEDGER_FILE);
+  const steps: AppendSteps<Promise<void>> = {
+    pending: () =>
+      saveMemory(files, host.directory, { ...memoryBefore(session, signed), pending: { line: signed.line, place: session.place } }),
+    claim: () => claim(session, signed),
+    append: async () => {
+      if (torn > 0) await files.truncate(ledger, length);
+      await files.append(ledger, `${signed.line}\n`, { at: length });
+    },
+    settle: async () => {
+      const after = there || target.before === null ? null : reduce(target.before, signed);
+      await settle(session, signed, after);
+      await files.remove(claimPath(control, signed));
+    },
+  };
+  for (const step of APPEND_ORDER) if (!there || step === 'settle') await steps[step]();
+}
+
+/** Moves what this host has last seen forward to the state, without a record of its own: foreign records came home. */
+export async function noteSeen(session: HostSession, state: LedgerState): Promise<void> {
+  const { ports, host, memory } = session;
+  if (memory !== null) await saveMemory(ports.files, host.directory, { ...memory, seen: seenOf(state) });
+}
+
+async function settle(session: AppendTarget['session'], signed: SignedRecord, after: LedgerState | null): Promise<void> {
+  const { ports, host, place } = session;
+  const { record, digest } = signed;
+  const { format, agent, name, home } = memoryBefore(session, signed);
+  const asserted = record.kind === 'resume' && record.asserted === 'here';
+  const confirmed = asserted || record.kind === 'promote' || record.kind === 'init';
+  if (asserted) await saveHost(ports.files, { ...host, noted: host.actual });
+  const seen = after === null ? { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' } : seenOf(after);
+  await saveMemory(ports.files, host.directory, {
+    format,
+    agent,
+    name,
+    home: confirmed ? host.actual : home,
+    roots: [{ name: 'main', place }],
+    seen,
+  });
+}
+
+function memoryBefore(session: AppendTarget['session'], signed: SignedRecord): AgentMemory {
+  const { memory, host, name } = session;
+  if (memory !== null) return memory;
+  const agent = signed.record.kind === 'init' ? signed.digest : signed.record.agent;
+  return { format: 'perdure-memory/1', agent, name, home: host.actual, roots: [] };
+}
+
+interface Claim extends ProcessId {
+  readonly digest: string;
+}
+
+/** Of two writers that both believe to hold the lock, one gets the seq. A claim whose process is gone counts for nothing. */
+async function claim({ ports, control }: AppendTarget['session'], signed: SignedRecord): Promise<void> {
+  const { files, processes } = ports;
+  const path = claimPath(control, signed);
+  const mine: Claim = { ...processes.self, digest: signed.digest };
+  if (await files.create(path, canonical(mine as unknown as Json))) return;
+  const other = parseJson((await files.readIfPresent(path))?.toString('utf8') ?? '') as Claim | undefined;
+  if (other !== undefined && other.digest !== signed.digest && processes.isAlive(other))
+    throw new AgentError('RACE_LOST', `process ${String(other.pid)} is writing the same record`, {
+      hints: [{ command: 'agent status', effect: 'shows what the other one did; nothing was changed' }],
+    });
+  await files.replace(path, canonical(mine as unknown as Json));
+}
+
+function claimPath(control: string, { record }: SignedRecord): string {
+  return join(control, 'local', 'txn', String(record.seq));
+}

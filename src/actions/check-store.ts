@@ -1,0 +1,173 @@
+import { digestOf, type Digest } from '../core/digest.ts';
+import { AgentError, isAgentError } from '../core/errors.ts';
+import type { Chain } from '../ledger/chain.ts';
+import type { Finding } from '../manifest/facts.ts';
+import { chunksOf, walkTree } from '../manifest/tree.ts';
+import { readManifest, type Manifest } from '../manifest/manifest.ts';
+import { digestInName, envelopeFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
+import { checkPack } from '../store/pack.ts';
+import { readPackList, type PackEntry } from '../store/packlist.ts';
+import { readFrom, type StoreReader } from '../store/reader.ts';
+import { mainRoot, openState, type OpenState } from './open-state.ts';
+
+/** What a check of sealed bytes found. */
+export interface StoreCheck {
+  readonly findings: readonly Finding[];
+  /** The newest checkpoint whose manifest and packs are all there. */
+  readonly newest: { readonly seq: number; readonly manifest: Digest } | null;
+  readonly packs: number;
+  readonly bytes: number;
+  /** Packs that belong to a state which the target of an open offer has. */
+  readonly baseNeeded: boolean;
+}
+
+/**
+ * Checks all that can be checked without a key: every file is what its name says, envelopes are those that the ledger
+ * names, and the newest checkpoint is found whose manifest and packs are all there. `bases` are further places to look.
+ */
+export async function checkSealed(
+  reader: StoreReader,
+  chain: Pick<Chain, 'records' | 'state'>,
+  bases: readonly StoreReader[] = [],
+): Promise<StoreCheck> {
+  const findings: Finding[] = [];
+  const read = readFrom([reader, ...bases]);
+  let packs = 0;
+  let bytes = 0;
+  for (const { name, size } of await reader.list()) {
+    const kind = kindOfFile(name);
+    bytes += size;
+    if (kind === null) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is no file of an agent` });
+    if (kind === 'pack') packs++;
+    const promised = digestInName(name);
+    if (promised !== null && digestOf((await reader.read(name)) ?? '') !== promised)
+      findings.push({ code: kind === 'pack' ? 'PACK_DAMAGED' : 'BUNDLE_DAMAGED', subject: `'${name}' is not what its name says` });
+  }
+  for (const { id, envelope } of Object.values(chain.state.keys.storeKeys)) {
+    const file = await reader.read(envelopeFile(id));
+    if (file !== null && digestOf(file) !== envelope && (await reader.read(`keys/${id}.${envelope}.age`)) === null)
+      findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${envelopeFile(id)}' is not the envelope that the ledger names` });
+  }
+  const newest = await newestComplete(chain, read, findings);
+  return { findings, newest: newest.state, packs, bytes, baseNeeded: newest.baseNeeded };
+}
+
+async function newestComplete(
+  chain: Pick<Chain, 'records' | 'state'>,
+  read: (name: string) => Promise<Buffer | null>,
+  findings: Finding[],
+): Promise<{ readonly state: StoreCheck['newest']; readonly baseNeeded: boolean }> {
+  const states = chain.records.flatMap(({ record }) =>
+    record.kind === 'checkpoint' ? [{ seq: record.seq, manifest: record.manifest }] : [],
+  );
+  const present = presence(read);
+  let skipped = 0;
+  for (const state of states.reverse()) {
+    const missing = await missingOf(state.manifest, read, present, findings, chain.state.agent);
+    if (missing.length === 0) {
+      if (skipped > 0)
+        findings.push({
+          code: 'BUNDLE_INCOMPLETE',
+          subject: `${String(skipped)} newer checkpoint${skipped === 1 ? '' : 's'} than record ${String(state.seq)} did not arrive whole`,
+          next: 'copy it again, then agent verify',
+        });
+      return { state, baseNeeded: false };
+    }
+    const since = chain.state.offer?.since;
+    if (skipped === 0 && since !== undefined && missing !== 'manifest') {
+      const base = new Set(await packsOf(since, read).catch(() => []));
+      if (missing.every((digest) => base.has(digest))) {
+        findings.push({
+          code: 'BASE_NEEDED',
+          subject: `it builds on state ${since.slice(0, 12)}, which the target has`,
+          next: 'agent verify BUNDLE on the target',
+        });
+        return { state, baseNeeded: true };
+      }
+    }
+    skipped++;
+  }
+  if (states.length > 0)
+    findings.push({
+      code: 'BUNDLE_DAMAGED',
+      subject: 'no checkpoint of the ledger is there whole',
+      next: 'copy it again from where it came',
+    });
+  return { state: null, baseNeeded: false };
+}
+
+/** What is not there of a state: pack digests, or the word that its manifest or lists are not. */
+async function missingOf(
+  digest: Digest,
+  read: (name: string) => Promise<Buffer | null>,
+  present: (name: string) => Promise<boolean>,
+  findings: Finding[],
+  agent: Digest,
+): Promise<readonly Digest[] | 'manifest'> {
+  let manifest: Manifest | null;
+  let entries: readonly PackEntry[];
+  try {
+    manifest = await readManifest(read, digest);
+    if (manifest === null) return 'manifest';
+    if (manifest.agent !== agent) throw new AgentError('MANIFEST_DAMAGED', `manifest ${digest.slice(0, 12)} is of another agent`);
+    for (const page of manifest.packlists) if (!(await present(packListFile(page)))) return 'manifest';
+    entries = (await Promise.all(manifest.packlists.map((page) => readPackList(read, page)))).flatMap((page) => page.packs);
+  } catch (error) {
+    if (!isAgentError(error)) throw error;
+    findings.push({ code: error.code, subject: error.message });
+    return 'manifest';
+  }
+  const missing: Digest[] = [];
+  for (const entry of entries) if (!(await present(packFile(entry.digest)))) missing.push(entry.digest);
+  return missing;
+}
+
+/** Asks once for each name; most states share most packs. */
+function presence(read: (name: string) => Promise<Buffer | null>): (name: string) => Promise<boolean> {
+  const known = new Map<string, boolean>();
+  return async (name) => {
+    const old = known.get(name);
+    if (old !== undefined) return old;
+    const there = (await read(name)) !== null;
+    known.set(name, there);
+    return there;
+  };
+}
+
+/** The packs that a state names. */
+export async function packsOf(manifest: Digest, read: (name: string) => Promise<Buffer | null>): Promise<readonly Digest[]> {
+  const found = await readManifest(read, manifest);
+  if (found === null) return [];
+  return (await Promise.all(found.packlists.map((page) => readPackList(read, page)))).flatMap((page) =>
+    page.packs.map((pack) => pack.digest),
+  );
+}
+
+/**
+ * Opens a state and checks all of it: every pack that a key opens, every chunk, and that each chunk which the tree names
+ * is there. Throws where something does not fit.
+ */
+export async function checkOpened(
+  options: Parameters<typeof openState>[0],
+  onPack: (size: number) => void = () => undefined,
+): Promise<OpenState> {
+  const state = await openState(options);
+  for (const use of ['main', 'secret'] as const) {
+    await state.objects[use].learn((entry, pack) => {
+      checkPack(pack);
+      onPack(entry.size);
+    });
+  }
+  const { main, secret } = state.objects;
+  const top = mainRoot(state.facts);
+  const get = (digest: Digest): Promise<Buffer> => main.chunk(digest);
+  for await (const { path, entry } of walkTree(top.pages, get)) {
+    if (entry.type !== 'file' || entry.sha256 === undefined) continue;
+    for await (const digest of chunksOf(entry, get))
+      if (!main.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', `a part of '${path}' is in no pack`);
+  }
+  for (const file of state.sheet?.files ?? [])
+    for await (const digest of chunksOf(file, (list) => secret.chunk(list)))
+      if (!secret.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', 'a part of a secret is in no pack');
+  return state;
+}

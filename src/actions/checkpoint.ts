@@ -1,0 +1,160 @@
+import { join } from 'node:path';
+import { writersOf } from '../capture/quiet.ts';
+import { scan } from '../capture/scan.ts';
+import { ScanIndexReader, ScanIndexWriter } from '../capture/scan-index.ts';
+import type { Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
+import type { Declaration } from '../ledger/record.ts';
+import { encodeFacts, encodeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
+import { encodeManifest } from '../manifest/manifest.ts';
+import { loadProfile } from '../profile/profile.ts';
+import { manifestFile, packListFile } from '../store/layout.ts';
+import { appendPacks, type PackEntry } from '../store/packlist.ts';
+import { appendRecord } from './append-record.ts';
+import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './assess.ts';
+import { openState, type OpenState } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import type { HostSession } from './session.ts';
+import { readSettings } from './settings.ts';
+import { openStoreWriter } from './store-writer.ts';
+import { freshStoreKeys, recordStoreKeys } from './store-keys.ts';
+import { withWriter } from './writer.ts';
+
+/** What a checkpoint may be told. */
+export interface CheckpointOptions {
+  readonly message?: string | undefined;
+  readonly declare?: readonly Declaration[];
+}
+
+/** What a checkpoint did. */
+export interface CheckpointResult {
+  readonly session: HostSession;
+  /** False where the state was the one already recorded. */
+  readonly recorded: boolean;
+  readonly manifest: Digest;
+  readonly facts: Facts;
+  /** Alarms that this checkpoint raised; `facts.alarms` has those still open, older ones too. */
+  readonly newAlarms: readonly Finding[];
+  /** Bytes added to the store. */
+  readonly storedBytes: number;
+  /** Whether all was captured and nothing raised an alarm. */
+  readonly complete: boolean;
+}
+
+/** Records the state of the tree. The same state makes no record. */
+export async function checkpoint(ports: Ports, options: CheckpointOptions = {}): Promise<CheckpointResult> {
+  return withWriter(ports, 'checkpoint', (session) => capture(session, options));
+}
+
+/** Records the state, under the lock. Whether it was quiesced is observed: no writer before nor after, no file in motion. */
+export async function capture(session: HostSession, options: CheckpointOptions): Promise<CheckpointResult> {
+  const { ports, control, root, state } = session;
+  const { files, processes } = ports;
+  const profile = loadProfile((await readSettings(session)).profile);
+  const previous =
+    state.manifest === null
+      ? null
+      : await openState({
+          readers: [session.reader],
+          ledger: state,
+          manifest: state.manifest,
+          identities: [session.host.identity],
+          cache: { files, control },
+        });
+  const fresh = await freshStoreKeys(state);
+  const store = await openStoreWriter(session, { previous, fresh });
+  await files.makeDirectory(join(control, 'local', 'index'));
+  const indexPath = join(control, 'local', 'index', 'files');
+  const oldIndex = ScanIndexReader.open(indexPath, state.manifest);
+  const newIndex = new ScanIndexWriter(indexPath);
+  let result: CheckpointResult | null = null;
+  try {
+    const quietBefore = writersOf({ root, profile, processes }).writers.length === 0;
+    const found = await scan({
+      rootName: 'main',
+      root,
+      profile,
+      clock: ports.clock,
+      index: oldIndex,
+      newIndex,
+      put: (digest, bytes) => store.writers.main.put(digest, bytes),
+      putTree: (digest, bytes) => store.writers.main.put(digest, bytes),
+      putSecret: (digest, bytes) => store.writers.secret.put(digest, bytes),
+      onFile: progressOf(ports, 'capture'),
+    });
+    const quiesced = quietBefore && found.counter.changed === 0 && writersOf({ root, profile, processes }).writers.length === 0;
+    const seen = { scan: found, get: store.get, quiesced };
+    if (previous !== null && (options.declare ?? []).length === 0 && isSameState(previous, seen))
+      return { session, recorded: false, manifest: previous.digest, facts: previous.facts, newAlarms: [], storedBytes: 0, complete: true };
+    const alarms = await alarmsOf(previous, seen, { profile, declared: options.declare ?? [] });
+    const facts = await factsOf(session, seen, { profile, alarms: alarms.open, message: options.message });
+    const keepSheet = found.secrets.length === 0 || sameSecrets(previous, found);
+    const secretPacks = keepSheet
+      ? []
+      : await store.writers.secret.finish(encodeSecrets({ format: 'perdure-secrets/1', files: found.secrets }));
+    const mainPacks = await store.writers.main.finish(encodeFacts(facts));
+    const secrets = found.secrets.length === 0 ? undefined : (secretPacks.at(-1)?.digest ?? previous?.manifest.secrets);
+    const manifest = await writeManifest(session, { previous, packs: [...secretPacks, ...mainPacks], facts: lastOf(mainPacks), secrets });
+    const ready = fresh === null ? session : await recordStoreKeys(session, fresh);
+    const declared = options.declare ?? [];
+    const after = await appendRecord(ready, { kind: 'checkpoint', manifest, ...(declared.length === 0 ? {} : { declared }) });
+    const storedBytes = [...secretPacks, ...mainPacks].reduce((sum, pack) => sum + pack.size, 0);
+    result = {
+      session: after,
+      recorded: true,
+      manifest,
+      facts,
+      newAlarms: alarms.fresh,
+      storedBytes,
+      complete: isWhole(facts) && alarms.fresh.length === 0,
+    };
+    return result;
+  } finally {
+    oldIndex?.close();
+    if (result === null) newIndex.discard();
+    else newIndex.commit(result.manifest);
+  }
+}
+
+/** Progress of a walk, for the terminal. */
+export function progressOf(ports: Ports, phase: string): (bytes: bigint) => void {
+  let files = 0;
+  let total = 0n;
+  return (bytes) => {
+    files++;
+    total += bytes;
+    if (files % 256 === 0) ports.progress({ phase, files, bytes: total });
+  };
+}
+
+interface NewManifest {
+  readonly previous: OpenState | null;
+  readonly packs: readonly PackEntry[];
+  readonly facts: Digest;
+  readonly secrets: Digest | undefined;
+}
+
+/** Writes pack lists, then the manifest: after it the state is whole, and before the record nothing speaks of it. */
+async function writeManifest({ ports, control, state }: HostSession, { previous, packs, facts, secrets }: NewManifest): Promise<Digest> {
+  const pages = appendPacks(previous?.pages ?? [], packs);
+  for (const page of pages)
+    if (previous?.pages.includes(page) !== true) await ports.files.create(join(control, packListFile(page.digest)), page.text);
+  const storeKeys = [...new Set(pages.flatMap((page) => page.packs.map((pack) => pack.key)))].sort();
+  const packlists = pages.map((page) => page.digest);
+  const { text, digest } = encodeManifest({
+    format: 'perdure-manifest/1',
+    agent: state.agent,
+    facts,
+    ...(secrets === undefined ? {} : { secrets }),
+    packlists,
+    storeKeys,
+  });
+  await ports.files.create(join(control, manifestFile(digest)), text);
+  return digest;
+}
+
+function lastOf(packs: readonly PackEntry[]): Digest {
+  const last = packs.at(-1);
+  if (last === undefined) throw new AgentError('INTERNAL', 'a checkpoint wrote no pack');
+  return last.digest;
+}

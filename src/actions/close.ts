@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { AgentError } from '../core/errors.ts';
+import { chainOf } from '../ledger/chain.ts';
+import { parseReply } from '../ledger/message.ts';
+import { LEDGER_FILE } from '../store/layout.ts';
+import { noteSeen, settlePending } from './append-record.ts';
+import type { Ports } from './ports.ts';
+import { refusal } from './refusal.ts';
+import { findRoot, hasHost, openRoot, type HostSession } from './session.ts';
+import { underLock } from './writer.ts';
+
+export interface CloseResult {
+  readonly session: HostSession;
+  /** Records that came home; none where they were here already. */
+  readonly added: number;
+  readonly answer: 'promote' | 'decline' | null;
+}
+
+/** Brings a target's answer home. Writes no record of its own: what the target signed says who may act. */
+export async function close(ports: Ports, reply: Buffer): Promise<CloseResult> {
+  const { reply: message, records } = parseReply(reply);
+  const root = await findRoot(ports);
+  const opened = await openRoot(ports, root);
+  if (!hasHost(opened)) throw new AgentError('REPLY_FOREIGN', 'this host has no keys, so that nothing waits here for a reply');
+  return underLock(ports, opened.chain.state.agent, async () => {
+    const session = await settlePending(await openRoot(ports, root));
+    if (!hasHost(session)) throw new AgentError('REPLY_FOREIGN', 'the keys of this host are gone');
+    const { chain, control, view } = session;
+    if (message.agent !== chain.state.agent)
+      throw new AgentError('REPLY_FOREIGN', `the reply is about another agent than '${session.name}'`);
+    // Elsewhere the record would hide from the agent's own root that it came.
+    if (view.root === 'elsewhere') throw refusal(session, { allowed: false, obstacle: 'COPY', condition: 'root' });
+    if (view.seen === 'behind' || view.seen === 'diverged')
+      throw refusal(session, { allowed: false, obstacle: view.seen === 'behind' ? 'STALE' : 'FORKED', condition: 'seen' });
+    const known = new Set<string>(chain.digests);
+    const missing = records.filter((one) => !known.has(one.digest));
+    const last = records.at(-1)?.record.kind;
+    const answer = last === 'promote' || last === 'decline' ? last : null;
+    if (missing.length === 0) return { session, added: 0, answer };
+    if (missing[0]?.record.kind !== 'init' && missing[0]?.record.prev !== chain.state.head)
+      throw new AgentError('REPLY_FOREIGN', `the reply answers another offer than the newest of '${session.name}'`, {
+        hints: [{ command: 'agent status', effect: 'shows what is awaited' }],
+      });
+    const { state } = chainOf([...chain.records, ...missing]);
+    await ports.files.append(join(control, LEDGER_FILE), missing.map((one) => `${one.line}\n`).join(''), { at: chain.length });
+    await noteSeen(session, state);
+    return { session: (await openRoot(ports, root)) as HostSession, added: missing.length, answer };
+  });
+}

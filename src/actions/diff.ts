@@ -1,0 +1,41 @@
+import { showName } from '../core/name.ts';
+import { compareTrees } from '../manifest/compare.ts';
+import { loadProfile } from '../profile/profile.ts';
+import { compareLive } from './live-tree.ts';
+import { sideOf } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { learned, openForReading } from './read-state.ts';
+import { findState } from './revision.ts';
+import { openSession } from './session.ts';
+import { readSettings } from './settings.ts';
+
+export interface DiffResult {
+  readonly from: string;
+  readonly to: string;
+  readonly changes: readonly { readonly kind: 'added' | 'removed' | 'changed'; readonly path: string }[];
+  readonly times: number;
+}
+
+/** Lists the paths that differ between two states, or between a state and the tree on disk. */
+export async function diff(
+  ports: Ports,
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined } = {},
+): Promise<DiffResult> {
+  const session = await openSession(ports);
+  const first = findState(session, from);
+  const before = await learned(await openForReading(session, first.manifest));
+  if (to === undefined) {
+    const profile = loadProfile((await readSettings(session)).profile);
+    const { changes, times } = await compareLive(session, before, { root: session.root, profile, trustIndex: true });
+    return { from: `record ${String(first.seq)}`, to: 'the tree', changes, times };
+  }
+  const second = findState(session, to);
+  const after = await learned(await openForReading(session, second.manifest));
+  const changes: DiffResult['changes'][number][] = [];
+  let times = 0;
+  for await (const change of compareTrees(sideOf(before), sideOf(after))) {
+    if (change.kind === 'times') times++;
+    else changes.push({ kind: change.kind, path: showName(change.path) });
+  }
+  return { from: `record ${String(first.seq)}`, to: `record ${String(second.seq)}`, changes, times };
+}

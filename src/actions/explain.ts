@@ -1,0 +1,39 @@
+import { realpath, lstat } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { peekHeader } from '../capture/read-file.ts';
+import { AgentError } from '../core/errors.ts';
+import { loadProfile, type Classification } from '../profile/profile.ts';
+import type { Ports } from './ports.ts';
+import { openSession } from './session.ts';
+import { readSettings } from './settings.ts';
+
+export interface ExplainResult extends Classification {
+  readonly path: string;
+  readonly profile: string;
+  /** What becomes of it. */
+  readonly fate: string;
+}
+
+/** Tells what a path of an agent is, by which rule, and what becomes of it. */
+export async function explain(ports: Ports, path: string): Promise<ExplainResult> {
+  const session = await openSession(ports);
+  const wanted = resolve(ports.start.directory, path);
+  const absolute = join(await realpath(dirname(wanted)).catch(() => dirname(wanted)), basename(wanted));
+  const inside = relative(session.root, absolute);
+  if (inside === '' || inside.startsWith('..'))
+    throw new AgentError('PATH_UNKNOWN', `'${path}' is not in the agent '${session.root}'`, {
+      hints: [{ command: `cd '${session.root}'`, effect: 'paths are taken from the current directory' }],
+    });
+  const { profile: name } = await readSettings(session);
+  const profile = loadProfile(name);
+  const stat = await lstat(absolute).catch(() => null);
+  const found = profile.classify(inside, stat?.isFile() === true ? peekHeader(absolute) : undefined);
+  return { path: inside, profile: name, ...found, fate: fateOf(found) };
+}
+
+function fateOf({ class: name }: Classification): string {
+  if (name === 'volatile') return 'left out: it is made again by itself';
+  if (name === 'host') return 'left out: it belongs to this host';
+  if (name === 'secret') return 'sealed to keys of its own; a target opens it only with --include-secrets';
+  return 'captured, sealed, and put back as it is';
+}

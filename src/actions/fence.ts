@@ -1,0 +1,229 @@
+import type { Activity } from '../capture/quiet.ts';
+import { findActivity, writersOf } from '../capture/quiet.ts';
+import { AgentError, type Hint } from '../core/errors.ts';
+import { saveHost, withKnown } from '../host/home.ts';
+import { hostWords, type Invite } from '../ledger/message.ts';
+import { readManifest } from '../manifest/manifest.ts';
+import { loadProfile } from '../profile/profile.ts';
+import { appendRecord } from './append-record.ts';
+import { capture, type CheckpointResult } from './checkpoint.ts';
+import { liveGuards, setDrainDeadline, sweepGuards, type GuardNote } from './guards.ts';
+import { endGuard } from './guard-end.ts';
+import { openState } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { hostLabel } from './refusal.ts';
+import { assertMay } from './may.ts';
+import { openSession, type HostSession, type Session } from './session.ts';
+import { readSettings } from './settings.ts';
+import { shareStoreKeys } from './store-keys.ts';
+import { withWriter } from './writer.ts';
+
+/** For whom a fence offers the agent. */
+export type FenceTarget = { readonly invite: Invite } | { readonly known: string };
+
+export interface FenceOptions {
+  readonly to?: FenceTarget | undefined;
+  /** How a stranger is trusted: by six words, or because the channel is trusted. */
+  readonly expect?: string | undefined;
+  readonly acceptNew?: boolean;
+  /** Milliseconds that running guards may go on. */
+  readonly drain: number;
+}
+
+export interface FenceResult {
+  readonly session: HostSession;
+  readonly checkpoint: CheckpointResult | null;
+  /** Guards that were ended. */
+  readonly ended: readonly GuardNote[];
+  /** Processes of other accounts that might write and could not be looked at. */
+  readonly unseen: number;
+  readonly offeredTo: string | null;
+}
+
+/** What a fence would meet. */
+export interface FencePlan {
+  readonly target: string | null;
+  readonly guards: readonly GuardNote[];
+  readonly writers: Activity['writers'];
+  readonly alarms: readonly string[];
+}
+
+interface Target {
+  readonly key: Invite['by'];
+  readonly recipient: string;
+  readonly label: string;
+  readonly has: Invite['has'];
+}
+
+/** Tells what a fence would do and meet; changes nothing. */
+export async function planFence(ports: Ports, options: FenceOptions): Promise<FencePlan> {
+  const session = assertMay(await openSession(ports), 'fence');
+  const target = options.to === undefined ? null : trusted(session, options);
+  const profile = loadProfile((await readSettings(session)).profile);
+  const { writers } = writersOf({ root: session.root, profile, processes: ports.processes });
+  return {
+    target: target?.label ?? null,
+    guards: liveGuards(session),
+    writers,
+    alarms: (await openAlarms(session)).map((one) => `${one.code} ${one.subject}`),
+  };
+}
+
+/** Stops the agent from acting: fence, drain and stop, look for writers, final checkpoint, and with a target the offer. */
+export async function fence(ports: Ports, options: FenceOptions): Promise<FenceResult> {
+  const opened = await openSession(ports);
+  const already = alreadyOffered(opened, options);
+  if (already !== null) return already;
+  return withWriter(ports, 'fence', async (session) => {
+    const target = options.to === undefined ? null : trusted(session, options);
+    if (target !== null) refuseAlarms(session, await openAlarms(session));
+    await setDrainDeadline(session, ports.clock.now() + options.drain);
+    const fenced = session.state.fenced ? session : await appendRecord(session, { kind: 'fence' });
+    try {
+      const ended = await stopGuards(fenced, options.drain);
+      const activity = await quiet(fenced);
+      const done = await capture(fenced, {});
+      if (target !== null) refuseAlarms(session, done.facts.alarms);
+      const offered = target === null ? done.session : await offer(done, target);
+      return { session: offered, checkpoint: done, ended, unseen: activity.unseen, offeredTo: target?.label ?? null };
+    } catch (error) {
+      // What refuses half-way resumes by itself: an agent that nobody may run is worse than one that was not fenced.
+      if (!session.state.fenced) await resumeAgain(ports);
+      throw error;
+    }
+  });
+}
+
+async function resumeAgain(ports: Ports): Promise<void> {
+  const now = await openSession(ports);
+  // A disk that is full may refuse this too; then the fence stands, and status says so.
+  if (now.state.fenced && now.state.offer === null) await appendRecord(assertMay(now, 'resume'), { kind: 'resume' }).catch(() => undefined);
+}
+
+/** The same fence again, after the offer was written: nothing is left to do. */
+function alreadyOffered(session: Session, { to }: FenceOptions): FenceResult | null {
+  const { state, host, view } = session;
+  if (state.offer === null || to === undefined || host === null || view === null) return null;
+  const key = 'invite' in to ? to.invite.by : host.known.find((one) => one.label === to.known)?.key;
+  if (key !== state.offer.target || state.holder !== host.key.publicKey || view.seen !== 'contained') return null;
+  return { session: { ...session, host, view }, checkpoint: null, ended: [], unseen: 0, offeredTo: hostLabel(session, key) };
+}
+
+/** Checks that the target may be trusted: a known host, its six words, or a channel that the user vouches for. */
+function trusted(session: HostSession, { to, expect, acceptNew }: FenceOptions): Target {
+  const { known } = session.host;
+  if (to === undefined) throw new AgentError('INTERNAL', 'no target');
+  if ('known' in to) {
+    const matches = known.filter((one) => one.label === to.known || one.key === to.known);
+    const [match] = matches;
+    if (match === undefined || matches.length > 1)
+      throw new AgentError(
+        'HOST_UNKNOWN',
+        match === undefined
+          ? `'${to.known}' is neither a file nor a host that this one knows`
+          : `several known hosts are called '${to.known}'`,
+        {
+          hints: [{ command: 'agent fence --to INVITE --accept-new', effect: "with the file that the target's `agent invite` printed" }],
+        },
+      );
+    return { ...match, has: [] };
+  }
+  const { by, recipient, label, has } = to.invite;
+  const target = { key: by, recipient, label, has };
+  if (by === session.host.key.publicKey)
+    throw new AgentError('USAGE_WRONG', 'the invite is of this host itself', {
+      hints: [{ command: 'agent invite', effect: 'is for the host that the agent moves to' }],
+    });
+  if (known.some((one) => one.key === by && one.recipient === recipient)) return target;
+  const words = hostWords({ key: by, recipient });
+  if (expect !== undefined && normalWords(expect) !== words)
+    throw new AgentError(
+      'WORDS_DIFFER',
+      `the invite's words are ${words}, not those that you expect: it was replaced on its way, or is another host's`,
+    );
+  if (expect !== undefined || acceptNew === true) return target;
+  const next: Hint[] = [
+    { command: `agent fence --to INVITE --expect ${words}`, effect: 'after the target showed you the same six words' },
+    { command: 'agent fence --to INVITE --accept-new', effect: 'where the way that the invite came is trusted, as over ssh' },
+  ];
+  throw new AgentError('HOST_UNKNOWN', `'${label}' is a stranger to this host; its words are ${words}`, { hints: next });
+}
+
+async function stopGuards(session: HostSession, drain: number): Promise<readonly GuardNote[]> {
+  const { clock } = session.ports;
+  sweepGuards(session);
+  const running = liveGuards(session);
+  const deadline = clock.now() + drain;
+  while (liveGuards(session).length > 0 && clock.now() < deadline) await clock.sleep(50);
+  for (const note of liveGuards(session)) await endGuard(session, note);
+  return running;
+}
+
+/** Looks for whoever still writes; throws WRITER_FOUND with pid, program and path, or TREE_CHANGING with the paths. */
+async function quiet(session: HostSession): Promise<Activity> {
+  const profile = loadProfile((await readSettings(session)).profile);
+  const { root, ports } = session;
+  const activity = await findActivity({ root, profile, processes: ports.processes, clock: ports.clock });
+  const [writer] = activity.writers;
+  if (writer !== undefined) {
+    const all = activity.writers.map((one) => `process ${String(one.pid)} (${one.program}) has '${one.path}' open for writing`);
+    throw new AgentError('WRITER_FOUND', all.slice(0, 5).join('; '), {
+      hints: [
+        { command: `kill ${String(writer.pid)}`, effect: 'then fence again; it resumed by itself' },
+        { command: 'agent guard -- CMD', effect: 'run the agent so, and the fence ends it for you' },
+      ],
+    });
+  }
+  if (activity.changing.length > 0)
+    throw new AgentError(
+      'TREE_CHANGING',
+      `something goes on writing: ${activity.changing
+        .slice(0, 5)
+        .map((path) => `'${path}'`)
+        .join(', ')} changed within a second`,
+      {
+        hints: [
+          {
+            command: `fuser -v '${root}/${activity.changing[0] ?? ''}'`,
+            effect: 'may name who; stop it, then fence again; it resumed by itself',
+          },
+        ],
+      },
+    );
+  return activity;
+}
+
+async function offer(done: CheckpointResult, target: Target): Promise<HostSession> {
+  const { session, manifest } = done;
+  const { ports, reader, state, host } = session;
+  const opened = await openState({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
+  const shared = await shareStoreKeys(session, { keys: opened.keys, ids: opened.manifest.storeKeys, recipient: target.recipient });
+  const has = target.has.find((one) => one.agent === state.agent)?.manifest;
+  const since = has !== undefined && (await readManifest((name) => reader.read(name), has)) !== null ? { since: has } : {};
+  const offered = await appendRecord(shared, { kind: 'offer', manifest, target: target.key, ...since });
+  const knowing = withKnown(offered.host, { key: target.key, recipient: target.recipient, label: target.label }, ports.clock.now());
+  await saveHost(ports.files, knowing);
+  return { ...offered, host: knowing };
+}
+
+async function openAlarms({ reader, state, host }: HostSession): Promise<CheckpointResult['facts']['alarms']> {
+  if (state.manifest === null) return [];
+  return (await openState({ readers: [reader], ledger: state, manifest: state.manifest, identities: [host.identity] })).facts.alarms;
+}
+
+function refuseAlarms(session: HostSession, alarms: CheckpointResult['facts']['alarms']): void {
+  const [first] = alarms;
+  if (first === undefined) return;
+  const more = alarms.length === 1 ? '' : ` and ${String(alarms.length - 1)} more`;
+  throw new AgentError('ALARM_OPEN', `'${session.name}' is not offered while an alarm is open: ${first.code} '${first.subject}'${more}`, {
+    hints: [{ command: first.next ?? 'agent checkpoint', effect: 'after you looked; the change is then declared and signed' }],
+  });
+}
+
+function normalWords(text: string): string {
+  return text
+    .trim()
+    .toLowerCase()
+    .split(/[\s-]+/)
+    .join('-');
+}

@@ -1,0 +1,157 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { survey, type Survey } from '../capture/survey.ts';
+import { canonical, type Json } from '../core/canonical.ts';
+import { instant } from '../core/clock.ts';
+import { AgentError } from '../core/errors.ts';
+import { createHost, loadHost, type Host } from '../host/home.ts';
+import { placeOf } from '../host/place.ts';
+import { parseChain } from '../ledger/chain.ts';
+import { signRecord, type AgentId, type Epoch, type InitRecord } from '../ledger/record.ts';
+import { loadProfile } from '../profile/profile.ts';
+import { generateAgeKey } from '../store/age.ts';
+import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
+import { appendSigned } from './append-record.ts';
+import type { Ports } from './ports.ts';
+import { newRecoveryKit, readKit } from './recovery-kit.ts';
+import { CONTROL, openRoot, type Session } from './session.ts';
+import { settlePending } from './append-record.ts';
+import { detectProfile, writeSettings } from './settings.ts';
+import { underLock } from './writer.ts';
+
+export interface InitOptions {
+  /** The directory to adopt, made where it does not exist. */
+  readonly directory: string;
+  readonly profile?: string | undefined;
+  readonly name?: string | undefined;
+  /** Path of the kit to write, or null for an agent without a recovery key. */
+  readonly kit: string | null;
+}
+
+export interface InitResult {
+  readonly session: Session;
+  readonly profile: string;
+  readonly survey: Survey;
+  readonly kit: string | null;
+}
+
+/** Makes an agent of a directory, in place. Only `.perdure` is created in it. */
+export async function init(ports: Ports, options: InitOptions): Promise<InitResult> {
+  const { files } = ports;
+  const directory = resolve(ports.start.directory, options.directory);
+  const kit = options.kit === null ? null : resolve(ports.start.directory, options.kit);
+  const profileName = options.profile ?? (await detectProfile(files, directory));
+  const profile = loadProfile(profileName);
+  await refuseNested(ports, directory);
+  if (kit !== null) await checkKitPlace(ports, { kit, directory });
+  const unfinished = await unfinishedInit(ports, directory, kit);
+  if (kit !== null && unfinished === null && (await readKit(files, kit)) !== null)
+    throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
+      hints: [{ command: `agent init '${directory}' --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
+    });
+  await files.makeDirectory(directory);
+  const root = await realpath(directory);
+  const control = join(root, CONTROL);
+  if (unfinished === null) await files.removeTree(control);
+  await claimInit(ports, control);
+  const host =
+    (await loadHost(files, ports.hostDirectory, ports.machine)) ??
+    (await createHost(files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
+  if (unfinished === null) await begin(ports, { root, control, host, kit, name: options.name ?? basename(root) });
+  else await underLock(ports, unfinished, async () => settlePending(await openRoot(ports, root)));
+  await writeSettings(files, control, { profile: profile.data.name });
+  // Last: a control directory without it is an init that was interrupted.
+  await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
+  await files.remove(claimPath(control));
+  return { session: await openRoot(ports, root), profile: profileName, survey: survey(root, profile), kit };
+}
+
+async function begin(
+  ports: Ports,
+  {
+    root,
+    control,
+    host,
+    kit,
+    name,
+  }: { readonly root: string; readonly control: string; readonly host: Host; readonly kit: string | null; readonly name: string },
+): Promise<void> {
+  const { files } = ports;
+  const place = await placeOf(files, root);
+  if (place === null) throw new AgentError('INTERNAL', `'${root}' vanished`);
+  const recovery = kit === null ? null : await newRecoveryKit(name);
+  const record: InitRecord = {
+    format: 'perdure-ledger/1',
+    kind: 'init',
+    seq: 0,
+    epoch: 1 as Epoch,
+    by: host.key.publicKey,
+    at: instant(ports.clock.now()),
+    recipient: host.recipient,
+    nonce: ports.random(16).toString('hex'),
+    recovery: recovery === null ? [] : [recovery.key],
+    policy: { cosigned: [] },
+  };
+  const signed = signRecord(record, host.key);
+  await underLock(ports, signed.digest, async () => {
+    await appendSigned({ session: { ports, control, place, name, memory: null, host }, before: null, length: 0, torn: 0 }, signed);
+    if (kit !== null && recovery !== null && !(await files.create(kit, recovery.text)))
+      throw new AgentError('KIT_EXISTS', `'${kit}' appeared meanwhile; it was left as it is`);
+  });
+}
+
+/** The agent of an interrupted init that the same command can finish: its ledger is there and the kit is its kit. */
+async function unfinishedInit({ files }: Ports, directory: string, kit: string | null): Promise<AgentId | null> {
+  const bytes = await files.readIfPresent(join(directory, CONTROL, LEDGER_FILE));
+  if (bytes === null || !bytes.includes(0x0a)) return null;
+  const { state } = parseChain(bytes);
+  const [recovery] = state.recovery;
+  const fits = kit === null ? recovery === undefined : (await readKit(files, kit))?.key === recovery?.key;
+  return fits && (recovery !== undefined) === (kit !== null) ? state.agent : null;
+}
+
+/** An agent does not lie within another one, nor is one made twice. */
+async function refuseNested({ files }: Ports, directory: string): Promise<void> {
+  for (let at = directory; ; at = dirname(at)) {
+    if (await files.exists(join(at, CONTROL, FORMAT_FILE)))
+      throw new AgentError(
+        'AGENT_EXISTS',
+        at === directory ? `'${at}' is an agent already` : `'${directory}' lies within the agent '${at}'`,
+        {
+          hints: [{ command: `agent -C '${at}' status`, effect: 'shows it; nothing was changed' }],
+        },
+      );
+    if (at === dirname(at)) return;
+  }
+}
+
+async function checkKitPlace(
+  { files, hostDirectory }: Ports,
+  { kit, directory }: { readonly kit: string; readonly directory: string },
+): Promise<void> {
+  const parent = await realpath(dirname(kit)).catch(() => dirname(kit));
+  const inside = [directory, await realpath(directory).catch(() => directory), hostDirectory].some((one) =>
+    `${parent}/`.startsWith(`${one}/`),
+  );
+  if (inside)
+    throw new AgentError('KIT_INSIDE_ROOT', `'${kit}' lies in the agent or in the host directory, where a thief of either would find it`, {
+      hints: [{ command: 'agent init --recovery-kit /media/stick/ada.kit', effect: 'better on a medium that you put away' }],
+    });
+  if (!(await files.exists(parent))) throw new AgentError('FILE_MISSING', `the directory '${parent}' for the recovery kit does not exist`);
+}
+
+async function claimInit({ files, processes }: Ports, control: string): Promise<void> {
+  await files.makeDirectory(control);
+  const mine = canonical(processes.self as unknown as Json);
+  if (await files.create(claimPath(control), mine)) return;
+  const other = JSON.parse((await files.read(claimPath(control))).toString('utf8')) as typeof processes.self;
+  if (processes.isAlive(other) && other.pid !== processes.self.pid)
+    throw new AgentError('RACE_LOST', `process ${String(other.pid)} is making an agent of this directory`, {
+      hints: [{ command: 'agent status' }],
+    });
+  await files.replace(claimPath(control), mine);
+}
+
+function claimPath(control: string): string {
+  return join(control, 'local', 'init');
+}

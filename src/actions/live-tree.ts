@@ -1,0 +1,87 @@
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { join } from 'node:path';
+import { scan, type ScanResult } from '../capture/scan.ts';
+import { ScanIndexReader } from '../capture/scan-index.ts';
+import type { Digest } from '../core/digest.ts';
+import { loadName, showName } from '../core/name.ts';
+import { compareTrees, type Change } from '../manifest/compare.ts';
+import type { Profile } from '../profile/profile.ts';
+import { progressOf } from './checkpoint.ts';
+import { mainRoot, sideOf, type OpenState } from './open-state.ts';
+import type { Session } from './session.ts';
+
+/** How a tree on disk differs from a state. */
+export interface LiveDifference {
+  readonly scan: ScanResult;
+  /** Differences of content, type, mode or link, in path order. */
+  readonly changes: readonly { readonly kind: 'added' | 'removed' | 'changed'; readonly path: string }[];
+  /** How many differ in their times alone. */
+  readonly times: number;
+  /** Files of class secret that the state has and the disk has not. */
+  readonly missingSecrets: readonly string[];
+}
+
+interface LiveOptions {
+  readonly root: string;
+  readonly profile: Profile;
+  /** Trusts size, times and inode of files that the last checkpoint read; else every byte is read. */
+  readonly trustIndex: boolean;
+}
+
+/** Compares the tree on disk with a state whose packs were learned. Writes nothing; keeps only pages that differ. */
+export async function compareLive(
+  session: Pick<Session, 'ports' | 'control'>,
+  state: OpenState,
+  { root, profile, trustIndex }: LiveOptions,
+): Promise<LiveDifference> {
+  const kept = new Map<Digest, Buffer>();
+  const nothing = (): Promise<void> => Promise.resolve();
+  const index = trustIndex ? ScanIndexReader.open(join(session.control, 'local', 'index', 'files'), state.digest) : null;
+  const found = await scan({
+    rootName: 'main',
+    root,
+    profile,
+    clock: session.ports.clock,
+    index,
+    put: nothing,
+    putSecret: nothing,
+    onFile: progressOf(session.ports, 'read'),
+    putTree(digest, bytes) {
+      if (!state.objects.main.index.has(digest))
+        kept.set(digest, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }));
+      return Promise.resolve();
+    },
+  }).finally(() => index?.close());
+  const before = sideOf(state);
+  const after = {
+    pages: found.root.pages,
+    get: (digest: Digest): Promise<Buffer> => {
+      const page = kept.get(digest);
+      return page === undefined ? before.get(digest) : Promise.resolve(brotliDecompressSync(page));
+    },
+  };
+  const changes: LiveDifference['changes'][number][] = [];
+  const missingSecrets: string[] = [];
+  let times = 0;
+  for await (const change of compareTrees(before, after)) {
+    if (change.kind === 'times') times++;
+    else if (state.secretsSealed && isAbsentSecret(change)) missingSecrets.push(showName(change.path));
+    else changes.push({ kind: change.kind, path: showName(change.path) });
+  }
+  if (mainRoot(state.facts).mode !== found.root.mode) changes.push({ kind: 'changed', path: '.' });
+  for (const path of changedSecrets(state, found)) changes.push({ kind: 'changed', path });
+  return { scan: found, changes, times, missingSecrets };
+}
+
+function isAbsentSecret(change: Change): boolean {
+  return change.kind === 'removed' && change.before.type === 'file' && change.before.class === 'secret';
+}
+
+/** Secret files whose content differs; none can be told where no key opens the sheet. */
+function changedSecrets(state: OpenState, found: ScanResult): readonly string[] {
+  if (state.sheet === null) return [];
+  const now = new Map(found.secrets.map((file) => [JSON.stringify(file.path), file.sha256]));
+  return state.sheet.files
+    .filter((file) => (now.get(JSON.stringify(file.path)) ?? file.sha256) !== file.sha256)
+    .map((file) => showName(file.path.map(loadName).join('/')));
+}

@@ -1,0 +1,48 @@
+import { explainRecord } from './record-text.ts';
+import { openChecked } from './read-state.ts';
+import type { Ports } from './ports.ts';
+import { openSession } from './session.ts';
+
+/** One record, for people. */
+export interface LogEntry {
+  readonly seq: number;
+  readonly digest: string;
+  readonly kind: string;
+  readonly epoch: number;
+  readonly at: string;
+  readonly by: string;
+  readonly text: string;
+  readonly manifest?: string;
+  /** The message of a checkpoint, where a key opens it. */
+  readonly message?: string;
+}
+
+/** So many of the newest checkpoints are opened for their message. */
+const OPENED = 20;
+
+/** Lists the records of the ledger, newest first, with the messages of the newest checkpoints. */
+export async function log(
+  ports: Ports,
+  { limit }: { readonly limit?: number | undefined } = {},
+): Promise<{ readonly name: string; readonly entries: readonly LogEntry[] }> {
+  const session = await openSession(ports);
+  const chosen = [...session.chain.records].reverse().slice(0, limit);
+  const entries: LogEntry[] = [];
+  let opened = 0;
+  for (const { record, digest } of chosen) {
+    const manifest = record.kind === 'checkpoint' ? record.manifest : undefined;
+    const message =
+      manifest === undefined || opened++ >= OPENED ? undefined : (await openChecked(session, manifest, { cached: false }))?.facts.message;
+    entries.push({
+      seq: record.seq,
+      digest,
+      kind: record.kind,
+      epoch: record.epoch,
+      at: record.at,
+      ...explainRecord(session, record),
+      ...(manifest === undefined ? {} : { manifest }),
+      ...(message === undefined ? {} : { message }),
+    });
+  }
+  return { name: session.name, entries };
+}

@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto';
+import { open, realpath, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
+import { explain } from '../core/system-error.ts';
+import { chainText, parseChain, type Chain } from '../ledger/chain.ts';
+import { compareSeen, seenOf } from '../ledger/seen.ts';
+import { readManifest } from '../manifest/manifest.ts';
+import { sealEnvelope } from '../store/envelope.ts';
+import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, envelopeFile, grantFile, manifestFile, packFile, packListFile } from '../store/layout.ts';
+import { checkFormat, directoryReader } from '../store/reader.ts';
+import { writeTar, type TarFile } from '../store/tar.ts';
+import { packsOf } from './check-store.ts';
+import { openState } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { findState } from './revision.ts';
+import { hostLabel } from './refusal.ts';
+import { openSession, type Session } from './session.ts';
+
+export interface PackOptions {
+  readonly revision?: string | undefined;
+  /** A `.tar` file, a directory, or `-` for `write`. */
+  readonly output: string;
+  readonly includeSecrets: boolean;
+  readonly write: (bytes: Buffer) => Promise<void>;
+}
+
+export interface PackResult {
+  readonly session: Session;
+  readonly output: string;
+  readonly bytes: number;
+  readonly packs: number;
+  /** Packs left out because the target of the open offer has them. */
+  readonly leftOut: number;
+  /** For whom secrets were sealed, or null. */
+  readonly secretsFor: string | null;
+}
+
+interface Contents {
+  /** In the order that lets a reader of a cut copy see an older state: the ledger last. */
+  readonly names: readonly string[];
+  readonly extra: ReadonlyMap<string, Buffer>;
+  readonly leftOut: number;
+  readonly secretsFor: string | null;
+}
+
+/** Writes a bundle: all that travels of an agent up to a state. Into a bundle directory it adds what is missing. */
+export async function pack(ports: Ports, options: PackOptions): Promise<PackResult> {
+  const session = await openSession(ports);
+  const contents = await contentsOf(session, options);
+  const summary = {
+    session,
+    output: options.output,
+    packs: contents.names.filter((name) => name.startsWith('packs/')).length,
+    leftOut: contents.leftOut,
+    secretsFor: contents.secretsFor,
+  };
+  if (options.output === '-') return { ...summary, bytes: await writeStream(session, contents, options.write) };
+  const target = resolve(ports.start.directory, options.output);
+  await refuseInside(session, target);
+  const size = await ports.files.size(target);
+  const isDirectory = size !== null ? await ports.files.exists(`${target}/.`) : !target.endsWith('.tar');
+  return { ...summary, bytes: isDirectory ? await writeDirectory(session, contents, target) : await writeFile(session, contents, target) };
+}
+
+async function contentsOf(session: Session, { revision, includeSecrets }: PackOptions): Promise<Contents> {
+  const { reader, chain, state } = session;
+  const read = (name: string): Promise<Buffer | null> => reader.read(name);
+  const chosen = findState(session, revision);
+  const since = state.offer?.since;
+  const had = new Set(since === undefined ? [] : await packsOf(since, read));
+  const all = await packsOf(chosen.manifest, read);
+  const packs = all.filter((digest) => !had.has(digest));
+  const manifests: Digest[] = [];
+  const lists = new Set<Digest>();
+  for (const { record } of chain.records) {
+    if (record.kind !== 'checkpoint' || record.seq > chosen.seq || manifests.includes(record.manifest)) continue;
+    const manifest = await readManifest(read, record.manifest);
+    if (manifest === null) continue;
+    manifests.push(record.manifest);
+    for (const digest of manifest.packlists) lists.add(digest);
+  }
+  const extra = new Map<string, Buffer>([
+    [FORMAT_FILE, Buffer.from(FORMAT_LINE)],
+    [LEDGER_FILE, Buffer.from(chainText(chain.records))],
+  ]);
+  const grants = includeSecrets ? await grantSecrets(session, chosen.manifest) : null;
+  for (const [name, bytes] of grants?.files ?? []) extra.set(name, bytes);
+  const envelopes = Object.keys(state.keys.storeKeys).map(envelopeFile);
+  const names = [
+    FORMAT_FILE,
+    ...packs.map(packFile),
+    ...envelopes,
+    ...(grants === null ? [] : grants.files.keys()),
+    ...[...lists].map(packListFile),
+    ...manifests.map(manifestFile),
+    LEDGER_FILE,
+  ];
+  return { names, extra, leftOut: all.length - packs.length, secretsFor: grants?.target ?? null };
+}
+
+/** Seals the keys of secrets to the target of the open offer. */
+async function grantSecrets(
+  session: Session,
+  manifest: Digest,
+): Promise<{ readonly files: ReadonlyMap<string, Buffer>; readonly target: string }> {
+  const { reader, state, host } = session;
+  const target = host?.known.find((one) => one.key === state.offer?.target);
+  if (host === null || state.offer === null || target === undefined)
+    throw new AgentError('OFFER_MISSING', `secrets are sealed only to the target of an open offer, and '${session.name}' has none`, {
+      hints: [
+        {
+          command: 'agent fence --to INVITE',
+          effect: 'opens one; a bundle for yourself needs no flag: the recovery key opens its secrets',
+        },
+      ],
+    });
+  const { keys } = await openState({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
+  const files = new Map<string, Buffer>();
+  for (const { id, use } of Object.values(state.keys.storeKeys)) {
+    const identity = keys.get(id);
+    if (use !== 'secret' || identity === undefined) continue;
+    const { bytes, digest } = await sealEnvelope(identity, [
+      target.recipient,
+      host.recipient,
+      ...state.recovery.map((one) => one.recipient),
+    ]);
+    files.set(grantFile(id, digest), bytes);
+  }
+  return { files, target: hostLabel(session, target.key) };
+}
+
+async function bytesOf({ reader }: Session, contents: Contents, name: string): Promise<Buffer> {
+  const bytes = contents.extra.get(name) ?? (await reader.read(name));
+  if (bytes === null)
+    throw new AgentError('BUNDLE_INCOMPLETE', `'${name}' is missing in '${reader.name}'`, {
+      hints: [{ command: 'agent verify', effect: 'lists all that is missing' }],
+    });
+  return bytes;
+}
+
+async function writeStream(session: Session, contents: Contents, write: (bytes: Buffer) => Promise<void>): Promise<number> {
+  const files = async function* (): AsyncGenerator<TarFile> {
+    for (const name of contents.names) yield { name, bytes: await bytesOf(session, contents, name) };
+  };
+  let total = 0;
+  for await (const bytes of writeTar(files())) {
+    total += bytes.length;
+    await write(bytes);
+    session.ports.progress({ phase: 'pack', bytes: BigInt(total) });
+  }
+  return total;
+}
+
+async function writeFile(session: Session, contents: Contents, target: string): Promise<number> {
+  const temporary = `${target}.${randomBytes(4).toString('hex')}.tmp`;
+  const handle = await open(temporary, 'wx', 0o600).catch((error: unknown) => {
+    throw explain(error, target);
+  });
+  try {
+    const total = await writeStream(session, contents, async (bytes) => {
+      await handle.writeFile(bytes);
+    });
+    await handle.sync();
+    await rename(temporary, target);
+    await session.ports.files.syncDirectory(dirname(target));
+    return total;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw explain(error, target);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeDirectory(session: Session, contents: Contents, target: string): Promise<number> {
+  const { files } = session.ports;
+  await refuseForeign(session, target);
+  let total = 0;
+  for (const name of contents.names) {
+    const path = join(target, name);
+    // Named by their content, these cannot change; the others are replaced whole.
+    const named = /^(packs|packlists|manifests)\//.test(name);
+    if (named && (await files.exists(path))) continue;
+    const bytes = await bytesOf(session, contents, name);
+    await files.replace(path, bytes);
+    total += bytes.length;
+    session.ports.progress({ phase: 'pack', bytes: BigInt(total) });
+  }
+  return total;
+}
+
+/** A directory must be empty, or a bundle of this agent that is not newer. */
+async function refuseForeign({ ports, chain, name }: Session, target: string): Promise<void> {
+  const { files } = ports;
+  const reader = directoryReader(files, target);
+  const names = await files.list(target);
+  if (names.length === 0) return;
+  const bytes = await reader.read(LEDGER_FILE);
+  if (bytes === null) {
+    // A first pack that was cut has packs and no ledger yet.
+    if (names.every((one) => [FORMAT_FILE, 'packs', 'keys', 'packlists', 'manifests'].includes(one))) return;
+    throw new AgentError('TARGET_OCCUPIED', `'${target}' holds something else`, {
+      hints: [{ command: 'agent pack -o NEW-DIR', effect: 'nothing was changed' }],
+    });
+  }
+  await checkFormat(reader);
+  const other: Chain = parseChain(bytes);
+  if (other.state.agent !== chain.state.agent)
+    throw new AgentError('BUNDLE_FOREIGN', `'${target}' is a bundle of another agent, not of '${name}'`, {
+      hints: [{ command: 'agent pack -o NEW-DIR', effect: 'nothing was changed' }],
+    });
+  const relation = compareSeen(chain, seenOf(other.state));
+  if (relation === 'contained') return;
+  throw new AgentError(
+    relation === 'behind' ? 'STALE' : 'FORKED',
+    `'${target}' is ${relation === 'behind' ? 'newer than' : 'another branch of'} '${name}' here`,
+    { hints: [{ command: `agent verify '${target}'`, effect: 'shows what it holds; nothing was changed' }] },
+  );
+}
+
+async function refuseInside({ root }: Session, target: string): Promise<void> {
+  let parent = target;
+  for (;;) {
+    const real = await realpath(parent).catch(() => null);
+    if (real !== null) {
+      if (!`${real}/`.startsWith(`${root}/`)) return;
+      throw new AgentError('OUTPUT_INSIDE_ROOT', `'${target}' lies in the agent itself, which would then hold its own bundle`, {
+        hints: [{ command: 'agent pack -o ../agent.tar' }],
+      });
+    }
+    parent = dirname(parent);
+  }
+}

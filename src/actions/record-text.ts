@@ -1,0 +1,29 @@
+import type { LedgerRecord } from '../ledger/record.ts';
+import { hostLabel } from './refusal.ts';
+import type { Session } from './session.ts';
+
+/** Says who wrote a record and what it did. */
+export function explainRecord(session: Pick<Session, 'host'>, record: LedgerRecord): { readonly by: string; readonly text: string } {
+  return { by: hostLabel(session, record.by), text: textOf(session, record) };
+}
+
+function textOf(session: Pick<Session, 'host'>, record: LedgerRecord): string {
+  switch (record.kind) {
+    case 'init':
+      return record.recovery.length === 0 ? 'began, without a recovery key' : 'began';
+    case 'keys':
+      return `${String(record.storeKeys.length)} store keys, ${String(record.readers.length)} further readers`;
+    case 'checkpoint':
+      return `state ${record.manifest.slice(0, 12)}${record.declared === undefined ? '' : `, declared ${record.declared.join(', ')}`}`;
+    case 'fence':
+      return 'nobody may act';
+    case 'offer':
+      return `state ${record.manifest.slice(0, 12)} to ${hostLabel(session, record.target)}`;
+    case 'promote':
+      return 'took over: it may act there';
+    case 'decline':
+      return 'gave the offer back';
+    case 'resume':
+      return record.asserted === undefined ? 'may act again' : `may act again, asserted: ${record.asserted}`;
+  }
+}

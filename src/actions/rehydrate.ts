@@ -1,0 +1,227 @@
+import { join } from 'node:path';
+import type { Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
+import { showName } from '../core/name.ts';
+import { loadHost, type Host } from '../host/home.ts';
+import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
+import { placeOf } from '../host/place.ts';
+import { finishRoot, planStage, type StagePlan, type StagedTree } from '../install/stage.ts';
+import { recoverSwap, swapIn, swapPaths } from '../install/swap.ts';
+import { parseChain, type Chain } from '../ledger/chain.ts';
+import { parseLine } from '../ledger/record.ts';
+import { compareSeen, seenOf } from '../ledger/seen.ts';
+import { loadProfile } from '../profile/profile.ts';
+import { LEDGER_FILE } from '../store/layout.ts';
+import { directoryReader, type StoreReader } from '../store/reader.ts';
+import { withBundle, type Bundle, type Input } from './bundle.ts';
+import { checkOpened, checkSealed } from './check-store.ts';
+import { compareLive } from './live-tree.ts';
+import { mainRoot } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { CONTROL } from './session.ts';
+import { stageRoot, type StageSource } from './stage-root.ts';
+import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './target.ts';
+import { underLock } from './writer.ts';
+
+export interface RehydrateOptions {
+  readonly bundles: readonly string[];
+  readonly input: Input;
+  readonly directory: string;
+  readonly dryRun: boolean;
+  /** PATH, on which required programs are looked for. */
+  readonly searchPath: string;
+}
+
+export interface RehydrateResult {
+  readonly name: string;
+  readonly agent: Digest;
+  readonly path: string;
+  readonly seq: number;
+  readonly plan: StagePlan;
+  /** Files of class secret that the target has to supply. */
+  readonly missingSecrets: readonly string[];
+  /** Whether the state is older than the newest that the ledger names. */
+  readonly older: boolean;
+  readonly offeredHere: boolean;
+  readonly oldTree: string | null;
+  readonly dryRun: boolean;
+}
+
+/** A bundle whose state was opened and checked, and where it is to go. */
+interface Prepared extends StageSource {
+  readonly bundle: Bundle;
+  readonly host: Host;
+  readonly memory: AgentMemory | null;
+  readonly plan: StagePlan;
+  readonly seq: number;
+}
+
+/** Puts an agent in place from bundles: stage beside the target, check from disk, swap in. It never acts. */
+export async function rehydrate(ports: Ports, options: RehydrateOptions): Promise<RehydrateResult> {
+  return withBundles(ports, options, [], async (bundles) => {
+    const bundle = newest(bundles);
+    const prepared = await prepare(ports, bundles, bundle, options);
+    if (options.dryRun) return summary(prepared, options, null);
+    return underLock(ports, bundle.chain.state.agent, async () => {
+      const paths = swapPaths(prepared.target.path);
+      const finish = (): void => {
+        finishRoot(paths.target, mainRoot(prepared.state.facts));
+      };
+      const recovered = await recoverSwap(ports.files, paths, finish);
+      const fresh = recovered ? { ...prepared, target: await lookAtTarget(ports, options.directory, bundle.chain.state.agent) } : prepared;
+      const there = await isThere(ports, fresh);
+      if (!there) {
+        await stageRoot(ports, fresh, paths);
+        await swapIn(ports.files, paths, finish);
+      }
+      await register(ports, fresh);
+      return summary(fresh, options, there || fresh.target.old === null ? null : join(paths.target, CONTROL, 'local', 'old'));
+    });
+  });
+}
+
+async function withBundles<T>(
+  ports: Ports,
+  options: RehydrateOptions,
+  opened: readonly Bundle[],
+  work: (bundles: readonly Bundle[]) => Promise<T>,
+): Promise<T> {
+  const path = options.bundles[opened.length];
+  if (path === undefined) return work(opened);
+  return withBundle(ports, { path, input: options.input }, (bundle) => withBundles(ports, options, [...opened, bundle], work));
+}
+
+/** The bundle with the longest ledger, which all others must be a beginning of. */
+function newest(bundles: readonly Bundle[]): Bundle {
+  const [first, ...rest] = [...bundles].sort((a, b) => b.chain.state.seq - a.chain.state.seq);
+  if (first === undefined) throw new AgentError('USAGE_WRONG', 'no bundle is named');
+  for (const { chain, reader } of rest) {
+    if (chain.state.agent !== first.chain.state.agent)
+      throw new AgentError('BUNDLE_FOREIGN', `'${reader.name}' is of another agent than '${first.reader.name}'`);
+    if (compareSeen(first.chain, seenOf(chain.state)) !== 'contained')
+      throw new AgentError('FORKED', `'${reader.name}' and '${first.reader.name}' are two branches of one agent`);
+  }
+  return first;
+}
+
+async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle, options: RehydrateOptions): Promise<Prepared> {
+  const { files } = ports;
+  const { chain, reader } = bundle;
+  const host = await loadHost(files, ports.hostDirectory, ports.machine);
+  const memory = await loadMemory(files, ports.hostDirectory, chain.state.agent);
+  refuseOlder(chain, memory, reader.name);
+  const target = await lookAtTarget(ports, options.directory, chain.state.agent);
+  const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
+  const sealed = await checkSealed(reader, chain, bases);
+  const bad = sealed.findings.find((one) => one.code !== 'BUNDLE_INCOMPLETE');
+  if (bad !== undefined || sealed.newest === null)
+    throw new AgentError(
+      bad?.code === 'BASE_NEEDED' ? 'BUNDLE_INCOMPLETE' : ((bad?.code ?? 'BUNDLE_DAMAGED') as AgentError['code']),
+      `'${reader.name}': ${bad?.subject ?? 'it holds no checkpoint'}`,
+      {
+        hints: [{ command: `agent verify '${reader.name}'`, effect: 'lists all; nothing was changed' }],
+      },
+    );
+  const { offer } = chain.state;
+  if (offer !== null && sealed.newest.manifest !== offer.manifest)
+    throw new AgentError('BUNDLE_INCOMPLETE', `the state that is offered did not arrive whole in '${reader.name}'`, {
+      hints: [{ command: 'agent pack', effect: 'on the source, and copy it again; nothing was changed' }],
+    });
+  if (host === null)
+    throw new AgentError('KEY_UNFIT', `this host has no keys yet, so that '${reader.name}' is sealed to others`, {
+      hints: [{ command: 'agent invite', effect: 'makes them; then `agent fence --to` where the agent is held seals it to this host' }],
+    });
+  const readers = [reader, ...bases];
+  const state = await checkOpened({ readers, ledger: chain.state, manifest: sealed.newest.manifest, identities: [host.identity] });
+  const sheet = state.sheet;
+  const tree: StagedTree = {
+    root: mainRoot(state.facts),
+    get: (digest) => state.objects.main.chunk(digest),
+    secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
+  };
+  const plan = await planStage(tree);
+  await refuseShort(target.path, plan.bytes);
+  await refuseRequirements(ports, state, options.searchPath);
+  return { bundle, readers, host, memory, state, tree, plan, target, seq: sealed.newest.seq };
+}
+
+function basesOf(ports: Ports, target: TargetPlace, memory: AgentMemory | null): readonly StoreReader[] {
+  const paths = new Set([
+    ...(target.old === null ? [] : [target.old.control]),
+    ...(memory?.roots ?? []).map((one) => join(one.place.path, CONTROL)),
+  ]);
+  return [...paths].map((path) => directoryReader(ports.files, path));
+}
+
+/** A chain that ends before what this host has seen is known as old, and one that went another way as a fork. */
+function refuseOlder(chain: Chain, memory: AgentMemory | null, name: string): void {
+  const pending = memory?.pending === undefined ? null : parseLine(memory.pending.line);
+  const seen =
+    pending === null
+      ? (memory?.seen ?? null)
+      : { seq: pending.record.seq, digest: pending.digest, epoch: pending.record.epoch, offered: false };
+  const relation = compareSeen(chain, seen);
+  if (relation === 'behind')
+    throw new AgentError(
+      'STALE',
+      `'${name}' ends at record ${String(chain.state.seq)}, but this host has seen record ${String(seen?.seq ?? 0)} of this agent`,
+      { hints: [{ command: `agent verify '${name}'`, effect: 'shows what it holds; fetch a newer one' }] },
+    );
+  if (relation === 'diverged')
+    throw new AgentError('FORKED', `'${name}' is another branch of this agent than the one that this host has seen`, {
+      hints: [{ command: `agent verify '${name}'`, effect: 'shows it; keep both as proof' }],
+    });
+}
+
+/** Whether the target is this very state already, put there by the same command before. */
+async function isThere(ports: Ports, { target, state, bundle }: Prepared): Promise<boolean> {
+  if (target.old?.chain.state.head !== bundle.chain.state.head) return false;
+  const profile = loadProfile(state.facts.profile.name);
+  const { changes, times } = await compareLive({ ports, control: target.old.control }, state, {
+    root: target.path,
+    profile,
+    trustIndex: false,
+  });
+  return changes.length === 0 && times === 0;
+}
+
+/** Remembers the newest record, and the root where it is the agent's place on this host. */
+async function register(ports: Ports, { host, memory, bundle, target, state }: Prepared): Promise<void> {
+  const { files } = ports;
+  const place = await placeOf(files, target.path);
+  if (place === null) throw new AgentError('INTERNAL', `'${target.path}' vanished`);
+  const before: AgentMemory = memory ?? {
+    format: 'perdure-memory/1',
+    agent: bundle.chain.state.agent,
+    name: state.facts.name,
+    home: host.noted,
+    roots: [],
+  };
+  const registered = before.roots[0]?.place.path;
+  const isHolder = bundle.chain.state.holder === host.key.publicKey;
+  // A holder's second tree is a copy until a person says otherwise; it may not take the agent's place by itself.
+  const takesPlace =
+    registered === place.path || (!isHolder && (registered === undefined || !(await files.exists(join(registered, CONTROL)))));
+  const bytes = await files.read(join(target.path, CONTROL, LEDGER_FILE));
+  await saveMemory(files, host.directory, {
+    ...before,
+    seen: seenOf(parseChain(bytes).state),
+    roots: takesPlace ? [{ name: 'main', place }] : before.roots,
+  });
+}
+
+function summary({ bundle, state, plan, seq, host }: Prepared, options: RehydrateOptions, oldTree: string | null): RehydrateResult {
+  const { chain } = bundle;
+  return {
+    name: state.facts.name,
+    agent: chain.state.agent,
+    path: options.directory,
+    seq,
+    plan,
+    missingSecrets: plan.missingSecrets.map(showName),
+    older: chain.state.manifest !== state.digest,
+    offeredHere: chain.state.offer?.target === host.key.publicKey,
+    oldTree,
+    dryRun: options.dryRun,
+  };
+}

@@ -1,0 +1,41 @@
+import { AgentError } from '../core/errors.ts';
+import { decide } from '../ledger/decide.ts';
+import { seal } from '../store/age.ts';
+import { appendRecord } from './append-record.ts';
+import type { Ports } from './ports.ts';
+import { assertMay } from './may.ts';
+import { openSession, type HostSession } from './session.ts';
+import { readersOf } from './store-keys.ts';
+import { withWriter } from './writer.ts';
+
+export interface ResumeOptions {
+  readonly assert?: 'here' | 'accept-loss' | undefined;
+  /** Why, in the words of the person who says so; required with `assert`. */
+  readonly reason?: string | undefined;
+}
+
+export interface ResumeResult {
+  readonly session: HostSession;
+  readonly recorded: boolean;
+}
+
+/**
+ * Lets the agent act again on the host that holds it. `here` asserts that this host and root are the agent and nothing
+ * else acts as it; `accept-loss` gives up what this host has seen and this tree has not.
+ */
+export async function resume(ports: Ports, { assert, reason }: ResumeOptions): Promise<ResumeResult> {
+  const action = assert === undefined ? 'resume' : assert === 'here' ? 'resume-here' : 'accept-loss';
+  const opened = assertMay(await openSession(ports), action);
+  if (assert !== 'accept-loss' && decide(opened.state, opened.view, 'act').allowed) return { session: opened, recorded: false };
+  if (assert !== undefined && (reason === undefined || reason.trim() === ''))
+    throw new AgentError('ASSERTION_UNCONFIRMED', 'what you assert is signed with your reason, and none is given', {
+      hints: [{ command: `agent resume --${assert} --yes --reason TEXT`, effect: 'TEXT is sealed into the ledger' }],
+    });
+  return withWriter(ports, action, async (session) => {
+    if (assert === undefined) return { session: await appendRecord(session, { kind: 'resume' }), recorded: true };
+    const sealed = (await seal(Buffer.from(reason ?? ''), readersOf(session, 'main'))).toString('base64');
+    const seen = session.pending === null ? session.memory?.seen : { seq: session.pending.record.seq, digest: session.pending.digest };
+    const forsaken = assert === 'accept-loss' && seen !== undefined ? { forsaken: { seq: seen.seq, digest: seen.digest } } : {};
+    return { session: await appendRecord(session, { kind: 'resume', asserted: assert, sealed, ...forsaken }), recorded: true };
+  });
+}

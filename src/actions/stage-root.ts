@@ -1,0 +1,80 @@
+import { linkSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AgentError } from '../core/errors.ts';
+import { showName } from '../core/name.ts';
+import { carryOver } from '../install/carry.ts';
+import { syncTree } from '../install/durable.ts';
+import { stageTree, type StagedTree } from '../install/stage.ts';
+import type { SwapPaths } from '../install/swap.ts';
+import { chainText, type Chain } from '../ledger/chain.ts';
+import { loadProfile } from '../profile/profile.ts';
+import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, digestInName, kindOfFile } from '../store/layout.ts';
+import { readFrom, type StoreReader } from '../store/reader.ts';
+import { progressOf } from './checkpoint.ts';
+import { compareLive } from './live-tree.ts';
+import type { OpenState } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { CONTROL, type Session } from './session.ts';
+import { writeSettings } from './settings.ts';
+import type { TargetPlace } from './target.ts';
+
+/** What is staged, and where its sealed bytes come from. */
+export interface StageSource {
+  readonly state: OpenState;
+  readonly tree: StagedTree;
+  readonly target: TargetPlace;
+  readonly bundle: { readonly chain: Chain };
+  readonly readers: readonly StoreReader[];
+}
+
+/** Writes tree and control directory into the staging directory, checks the tree from disk, and makes both durable. */
+export async function stageRoot(ports: Ports, prepared: StageSource, paths: SwapPaths): Promise<void> {
+  const { state, tree, target, bundle, readers } = prepared;
+  const profile = loadProfile(state.facts.profile.name);
+  await ports.files.makeDirectory(dirname(paths.staging));
+  await mkdir(paths.staging, { mode: 0o700 });
+  try {
+    await stageTree(tree, paths.staging, progressOf(ports, 'rehydrate'));
+    const carried = new Set(target.old === null ? [] : carryOver(target.path, paths.staging, profile).map(showName));
+    const control = join(paths.staging, CONTROL);
+    await stageControl(ports, { control, readers, chain: bundle.chain, old: target.old });
+    await writeSettings(ports.files, control, { profile: profile.data.name });
+    const { changes } = await compareLive({ ports, control }, state, { root: paths.staging, profile, trustIndex: false });
+    const wrong = changes.find((one) => one.path !== '.' && !(one.kind === 'added' && carried.has(one.path)));
+    if (wrong !== undefined)
+      throw new AgentError('TREE_DAMAGED', `'${wrong.path}' came out ${wrong.kind} on this disk; the target was not touched`);
+    await syncTree(paths.staging);
+  } catch (error) {
+    await ports.files.removeTree(paths.staging);
+    throw error;
+  }
+}
+
+/** Copies the sealed files of bundle and bases; packs of an older tree beside it are linked. */
+async function stageControl(
+  ports: Ports,
+  {
+    control,
+    readers,
+    chain,
+    old,
+  }: { readonly control: string; readonly readers: readonly StoreReader[]; readonly chain: Chain; readonly old: Session | null },
+): Promise<void> {
+  const { files } = ports;
+  const read = readFrom(readers);
+  const names = new Set((await Promise.all(readers.map((reader) => reader.list()))).flat().map((file) => file.name));
+  for (const name of [...names].sort()) {
+    if (kindOfFile(name) === null || name === LEDGER_FILE || name === FORMAT_FILE) continue;
+    const path = join(control, name);
+    if (old !== null && digestInName(name) !== null && (await files.exists(join(old.control, name)))) {
+      await files.makeDirectory(dirname(path));
+      linkSync(join(old.control, name), path);
+      continue;
+    }
+    const bytes = await read(name);
+    if (bytes !== null) await files.replace(path, bytes);
+  }
+  await files.replace(join(control, LEDGER_FILE), chainText(chain.records));
+  await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
+}

@@ -1,0 +1,96 @@
+import type { Hint } from '../core/errors.ts';
+import { decide } from '../ledger/decide.ts';
+import type { Facts } from '../manifest/facts.ts';
+import { loadProfile } from '../profile/profile.ts';
+import { liveGuards, type GuardNote } from './guards.ts';
+import { compareLive, type LiveDifference } from './live-tree.ts';
+import type { Ports } from './ports.ts';
+import { learned, openChecked } from './read-state.ts';
+import { explainObstacle, hostLabel } from './refusal.ts';
+import { openSession } from './session.ts';
+import { readSettings } from './settings.ts';
+
+export interface StatusResult {
+  readonly name: string;
+  readonly agent: string;
+  readonly root: string;
+  readonly profile: string;
+  readonly seq: number;
+  readonly epoch: number;
+  /** `ACTIVE`, or what stands between this host and acting. */
+  readonly standing: string;
+  readonly why: string;
+  readonly holder: string;
+  readonly awaits: string | null;
+  readonly newest: { readonly at: string; readonly seq: number; readonly facts: Facts | null } | null;
+  readonly changes: LiveDifference['changes'] | null;
+  readonly guards: readonly GuardNote[];
+  readonly next: readonly Hint[];
+}
+
+/** Says in one look who this is, who may act and why, what is captured, what changed, and what to type next. */
+export async function status(ports: Ports): Promise<StatusResult> {
+  const session = await openSession(ports);
+  const { state, view, chain } = session;
+  const decision = view === null ? null : decide(state, view, 'act');
+  const last = chain.records.findLast(({ record }) => record.kind === 'checkpoint');
+  const opened = state.manifest === null ? null : await openChecked(session, state.manifest);
+  const profile = (await readSettings(session)).profile;
+  const live =
+    opened === null
+      ? null
+      : await compareLive(session, await learned(opened), { root: session.root, profile: loadProfile(profile), trustIndex: true });
+  const guards = liveGuards(session);
+  const mine = decision?.allowed === true;
+  const obstacle = decision === null ? 'FOREIGN' : decision.allowed ? null : decision.obstacle;
+  const promotable = view !== null && decide(state, view, 'promote').allowed;
+  const explained = obstacle === null ? null : explainObstacle(session, obstacle);
+  return {
+    name: session.name,
+    agent: state.agent,
+    root: session.root,
+    profile,
+    seq: chain.state.seq,
+    epoch: state.epoch,
+    standing: obstacle ?? 'ACTIVE',
+    why: explained?.message ?? 'this host holds the agent, and this is its root',
+    holder: hostLabel(session, state.holder),
+    awaits:
+      state.offer === null ? null : promotable ? 'your word: promote or decline' : `the reply of ${hostLabel(session, state.offer.target)}`,
+    newest: last === undefined ? null : { at: last.record.at, seq: last.record.seq, facts: opened?.facts ?? null },
+    changes: live?.changes ?? null,
+    guards,
+    next: promotable
+      ? [
+          { command: 'agent promote', effect: 'this host takes over; the source may never act again with what it has' },
+          { command: 'agent decline', effect: 'the source goes on' },
+        ]
+      : mine
+        ? nextWhenActive({
+            changed: last === undefined || (live?.changes.length ?? 0) > 0,
+            alarms: opened?.facts.alarms ?? [],
+            guarded: guards.length > 0,
+          })
+        : (explained?.hints ?? []),
+  };
+}
+
+function nextWhenActive({
+  changed,
+  alarms,
+  guarded,
+}: {
+  readonly changed: boolean;
+  readonly alarms: Facts['alarms'];
+  readonly guarded: boolean;
+}): readonly Hint[] {
+  const [alarm] = alarms;
+  if (alarm !== undefined)
+    return [
+      { command: alarm.next ?? 'agent checkpoint', effect: `settles ${alarm.code} '${alarm.subject}'; until then nothing is offered` },
+    ];
+  if (changed) return [{ command: 'agent checkpoint', effect: 'records what changed' }];
+  return guarded
+    ? [{ command: 'agent pack -o DIR', effect: 'a backup' }]
+    : [{ command: 'agent guard -- CMD', effect: 'runs the agent so that a fence can end it' }];
+}

@@ -1,0 +1,92 @@
+import { closeSync, constants, fstatSync, openSync, readSync, type BigIntStats } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { digestOf, finishDigest, type Digest } from '../core/digest.ts';
+
+/** Takes the chunks of a file as they are read. */
+export type TakeChunk = (digest: Digest, bytes: Buffer) => Promise<void>;
+
+/** What the first bytes of a file say. */
+export type HeaderKind = 'sqlite' | 'appledouble' | undefined;
+
+/** A file that was read. */
+export interface ReadResult {
+  readonly sha256: Digest;
+  readonly chunks: readonly Digest[];
+  readonly size: bigint;
+  readonly header: HeaderKind;
+  /** Whether size, times and inode were the same after reading as before. */
+  readonly steady: boolean;
+}
+
+const SQLITE = Buffer.from('SQLite format 3\0');
+const APPLEDOUBLE = Buffer.from([0, 5, 0x16, 7]);
+/** Fixed cuts: database pages change in place, everything else grows at its end or changes whole. */
+const DATABASE_CUT = 16 * 1024;
+const CUT = 128 * 1024;
+
+/** What the first bytes of a file say of its kind. */
+export function headerOf(bytes: Buffer): HeaderKind {
+  if (bytes.subarray(0, SQLITE.length).equals(SQLITE)) return 'sqlite';
+  return bytes.subarray(0, APPLEDOUBLE.length).equals(APPLEDOUBLE) ? 'appledouble' : undefined;
+}
+
+/** Looks at the first bytes of a regular file without following a link. */
+export function peekHeader(path: string | Buffer): HeaderKind {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const bytes = Buffer.alloc(SQLITE.length);
+    return headerOf(bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Reads a regular file up to the length that it had when it was opened, cut into chunks. The file must still be the one
+ * of `expected` (a link or FIFO put in its place is not followed and not waited for). Throws the system's errors.
+ */
+export async function readFile(path: string | Buffer, expected: BigIntStats, take: TakeChunk): Promise<ReadResult> {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const before = fstatSync(fd, { bigint: true });
+    const whole = createHash('sha256');
+    const chunks: Digest[] = [];
+    let header: HeaderKind;
+    let at = 0n;
+    if (before.isFile()) {
+      for (let cut = CUT; at < before.size;) {
+        const left = before.size - at;
+        const chunk = fill(fd, Buffer.allocUnsafe(left < BigInt(cut) ? Number(left) : cut), at);
+        if (chunk.length === 0) break;
+        if (at === 0n) {
+          header = headerOf(chunk);
+          if (header === 'sqlite') cut = DATABASE_CUT;
+        }
+        at += BigInt(chunk.length);
+        for (let start = 0; start < chunk.length; start += cut) {
+          const part = chunk.subarray(start, start + cut);
+          const digest = digestOf(part);
+          whole.update(part);
+          chunks.push(digest);
+          await take(digest, part);
+        }
+      }
+    }
+    const after = fstatSync(fd, { bigint: true });
+    const same = before.isFile() && before.ino === expected.ino && before.dev === expected.dev && at === before.size;
+    const steady = same && before.size === after.size && before.mtimeNs === after.mtimeNs && before.ctimeNs === after.ctimeNs;
+    return { sha256: finishDigest(whole), chunks, size: at, header, steady };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function fill(fd: number, bytes: Buffer, from: bigint): Buffer {
+  let got = 0;
+  while (got < bytes.length) {
+    const read = readSync(fd, bytes, got, bytes.length - got, from + BigInt(got));
+    if (read === 0) break;
+    got += read;
+  }
+  return bytes.subarray(0, got);
+}

@@ -1,0 +1,68 @@
+import { Command } from '@oclif/core/command';
+import * as Args from '@oclif/core/args';
+import * as Flags from '@oclif/core/flags';
+import * as Parser from '@oclif/core/parser';
+import type { Ports } from '../actions/ports.ts';
+import type { Terminal } from './terminal.ts';
+
+export { Args, Flags };
+
+/** What a command answers: data for --json, text for people, or a document that is the answer itself. */
+export interface Answer {
+  /** Exit status; 0 unless given. */
+  readonly status?: number;
+  /** For `--json`; bigints become decimals. */
+  readonly data?: unknown;
+  /** Standard output for people. */
+  readonly text?: string;
+  /** Standard error: notes and next steps. */
+  readonly notes?: readonly string[];
+  /** Standard output with and without `--json`: a message, a reply. */
+  readonly document?: string;
+}
+
+/** What a command gets. */
+export interface Context {
+  readonly ports: Ports;
+  readonly terminal: Terminal;
+  /** What follows `--`. */
+  readonly rest: readonly string[];
+}
+
+/** A command of the program: it parses, calls one action, and says what came out. */
+export abstract class AgentCommand extends Command {
+  static override baseFlags = { json: Flags.boolean({ summary: 'one JSON document on stdout, on failure too' }) };
+  /** Exit statuses that its help lists, beside 0, 1, 2 and 70. */
+  static statuses: readonly string[] = [];
+
+  abstract answer(
+    input: { readonly flags: Record<string, unknown>; readonly args: Record<string, unknown>; readonly argv: readonly string[] },
+    context: Context,
+  ): Promise<Answer>;
+
+  override run(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A command's class, with what its help shows. */
+export type CommandClass = (new (argv: string[], config: never) => AgentCommand) &
+  Pick<typeof AgentCommand, 'flags' | 'args' | 'summary' | 'description' | 'examples' | 'strict' | 'statuses' | 'baseFlags' | 'usage'>;
+
+/** Parses arguments as the class declares them; throws the parser's errors, which are the user's. */
+export async function parseArguments(
+  type: CommandClass,
+  argv: readonly string[],
+): Promise<{ readonly flags: Record<string, unknown>; readonly args: Record<string, unknown>; readonly argv: readonly string[] }> {
+  const {
+    flags,
+    args,
+    argv: rest,
+  } = await Parser.parse([...argv], {
+    flags: { ...type.baseFlags, ...type.flags },
+    args: type.args,
+    strict: type.strict,
+    context: {},
+  } as never);
+  return { flags, args, argv: rest as readonly string[] };
+}

@@ -1,0 +1,137 @@
+import { AgentError, STATUS, isAgentError, statusOf, type Hint } from '../core/errors.ts';
+import { parseArguments, type Answer, type CommandClass } from './command.ts';
+import { commandHelp, programHelp, type CommandTable } from './help.ts';
+import { realPorts } from './ports.ts';
+import type { Terminal } from './terminal.ts';
+import { nextLines } from './text.ts';
+
+/** What the program consists of. */
+export interface Program {
+  readonly version: string;
+  readonly commands: CommandTable;
+  /** Commands under titles, for the help. */
+  readonly groups: readonly (readonly [string, readonly string[]])[];
+}
+
+interface Call {
+  /** Empty where only help or version is asked for. */
+  readonly name: string;
+  readonly directory: string | undefined;
+  readonly argv: readonly string[];
+  readonly rest: readonly string[];
+  readonly help: boolean;
+  readonly json: boolean;
+}
+
+/** Runs the program once and returns its exit status; prints all that is to be printed. */
+export async function main(program: Program, argv: readonly string[], terminal: Terminal): Promise<number> {
+  let call: Call = { name: '', directory: undefined, argv: [], rest: [], help: false, json: argv.includes('--json') };
+  try {
+    call = readCall(program, argv);
+    if (call.name === 'version') return await print(terminal, `perdure ${program.version}\n`);
+    if (call.name === '')
+      return await print(terminal, programHelp(program.commands, program.groups), call.help ? STATUS.done : STATUS.usage);
+    const type = await loadCommand(program, call.name);
+    if (call.help) return await print(terminal, commandHelp(call.name, type));
+    const input = await parseArguments(type, call.argv).catch((error: unknown) => {
+      throw usage(error, call.name);
+    });
+    const command = new type([], {} as never);
+    const answer = await command.answer(input, { ports: realPorts(terminal, call.directory), terminal, rest: call.rest });
+    return await present(terminal, call, answer);
+  } catch (error) {
+    return reportError(terminal, call, error);
+  }
+}
+
+/** Reads what stands before and around the command: -C, --help, --version, --, and names of two words. */
+function readCall({ commands }: Program, argv: readonly string[]): Call {
+  const split = argv.indexOf('--');
+  const own = split < 0 ? [...argv] : argv.slice(0, split);
+  const rest = split < 0 ? [] : argv.slice(split + 1);
+  let directory: string | undefined;
+  let at = 0;
+  for (; own[at]?.startsWith('-') === true && own[at] !== '-'; at++) {
+    if (own[at] === '-C') {
+      directory = own[++at];
+      if (directory === undefined) throw new AgentError('USAGE_WRONG', '-C needs a directory');
+    } else if (own[at] === '--version') return { name: 'version', directory, argv: [], rest, help: false, json: false };
+    else if (own[at] === '--help' || own[at] === '-h') return { name: '', directory, argv: [], rest, help: true, json: false };
+    else if (own[at] !== '--json')
+      throw new AgentError('USAGE_WRONG', `unknown option '${own[at] ?? ''}' before the command`, { hints: [{ command: 'agent --help' }] });
+  }
+  const json = own.includes('--json');
+  let words = own.slice(at);
+  const asked = words[0] === 'help';
+  if (asked) words = words.slice(1);
+  const [first, second] = words;
+  if (first === undefined) return { name: '', directory, argv: [], rest, help: asked, json };
+  const double = `${first} ${second ?? ''}`;
+  const name = double in commands ? double : first;
+  if (!(name in commands)) throw unknownCommand(name, commands);
+  const args = words.slice(name.split(' ').length);
+  const help = asked || args.includes('--help') || args.includes('-h');
+  return { name, directory, argv: json && !args.includes('--json') ? [...args, '--json'] : args, rest, help, json };
+}
+
+function unknownCommand(name: string, commands: CommandTable): AgentError {
+  const near = Object.keys(commands).filter((one) => one.startsWith(name.slice(0, 2)) || one.startsWith(`${name} `));
+  return new AgentError('USAGE_WRONG', `'${name}' is no command`, {
+    hints: [...near.map((one): Hint => ({ command: `agent ${one}` })), { command: 'agent --help', effect: 'lists the commands' }],
+  });
+}
+
+async function loadCommand({ commands }: Program, name: string): Promise<CommandClass> {
+  const entry = commands[name];
+  if (entry === undefined) throw new AgentError('INTERNAL', `no command '${name}'`);
+  return entry.load();
+}
+
+async function present(terminal: Terminal, { name, json }: Call, answer: Answer): Promise<number> {
+  const { status = STATUS.done, data, text, notes = [], document } = answer;
+  for (const note of notes) terminal.note(note);
+  if (document !== undefined) return print(terminal, document, status);
+  if (json) return print(terminal, `${JSON.stringify({ ok: true, command: name, data }, plain)}\n`, status);
+  return print(terminal, text ?? '', status);
+}
+
+async function print(terminal: Terminal, text: string, status: number = STATUS.done): Promise<number> {
+  if (text !== '') await terminal.write(text);
+  return status;
+}
+
+async function reportError(terminal: Terminal, { name, json }: Call, error: unknown): Promise<number> {
+  const known = isAgentError(error)
+    ? error
+    : new AgentError('INTERNAL', `unexpected: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+        hints: [{ command: 'PERDURE_DEBUG=1 agent …', effect: 'shows where; please report it' }],
+      });
+  const { code, message, hints } = known;
+  if (json)
+    await terminal.write(`${JSON.stringify({ ok: false, command: name, error: { code, message, hints } })}\n`).catch(() => undefined);
+  terminal.note(`agent: ${code}: ${message}`);
+  for (const line of nextLines(hints)) terminal.note(line);
+  if (terminal.env['PERDURE_DEBUG'] !== undefined && error instanceof Error) terminal.note(stackOf(error));
+  return statusOf(code);
+}
+
+function stackOf(error: Error): string {
+  return error.cause instanceof Error ? `${error.stack ?? ''}\ncaused by ${stackOf(error.cause)}` : (error.stack ?? '');
+}
+
+/** The parser's errors are the user's; its long texts are cut to their first line. */
+function usage(error: unknown, name: string): unknown {
+  if (isAgentError(error) || !(error instanceof Error)) return error;
+  const [line = ''] = error.message.split('\n').filter((one) => one.trim() !== '' && !one.startsWith('The following error'));
+  return new AgentError(
+    'USAGE_WRONG',
+    line.replace(/^\s+/, '').replace(/^(\w)/, (letter) => letter.toLowerCase()),
+    { hints: [{ command: `agent ${name} --help` }], cause: error },
+  );
+}
+
+function plain(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return value instanceof Map ? Object.fromEntries(value) : value;
+}

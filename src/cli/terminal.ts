@@ -1,0 +1,88 @@
+import { createInterface } from 'node:readline/promises';
+import { readFile } from 'node:fs/promises';
+import { AgentError, systemCode } from '../core/errors.ts';
+
+/** The streams and the environment; the only part of the program, with the ports, that touches `process`. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Whether a person can be asked. */
+  readonly interactive: boolean;
+  readonly outIsTerminal: boolean;
+  readonly errIsTerminal: boolean;
+  readonly input: AsyncIterable<Uint8Array>;
+  write(bytes: Uint8Array | string): Promise<void>;
+  note(text: string): void;
+  ask(question: string): Promise<string>;
+  /** Calls `end` for signals that ask the program to end; returns how to stop that. */
+  onSignal(end: (signal: NodeJS.Signals) => void): () => void;
+}
+
+const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr } = process;
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    interactive: stdin.isTTY && stderr.isTTY,
+    outIsTerminal: stdout.isTTY,
+    errIsTerminal: stderr.isTTY,
+    input: stdin,
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        stdout.write(bytes, (error) => {
+          if (error == null) resolve();
+          else
+            reject(
+              new AgentError(
+                'FILE_UNWRITABLE',
+                systemCode(error) === 'EPIPE' ? 'whoever reads standard output has gone' : 'standard output cannot be written',
+                { cause: error },
+              ),
+            );
+        });
+      }),
+    note: (text) => {
+      stderr.write(`${text}\n`);
+    },
+    async ask(question) {
+      const lines = createInterface({ input: stdin, output: stderr });
+      try {
+        return await lines.question(question);
+      } finally {
+        lines.close();
+      }
+    },
+    onSignal(end) {
+      for (const signal of ENDING) process.on(signal, end);
+      return () => {
+        for (const signal of ENDING) process.off(signal, end);
+      };
+    },
+  };
+}
+
+/** Reads a small document: a file, or `-` for standard input. */
+export async function readDocument(terminal: Terminal, path: string): Promise<Buffer> {
+  if (path === '-') {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    for await (const part of terminal.input) {
+      parts.push(part);
+      size += part.length;
+      if (size > DOCUMENT_LIMIT) throw new AgentError('MESSAGE_DAMAGED', 'standard input is no invite and no reply: it is too long');
+    }
+    return Buffer.concat(parts);
+  }
+  return readFile(path).catch((error: unknown) => {
+    throw new AgentError(
+      systemCode(error) === 'ENOENT' ? 'FILE_MISSING' : 'FILE_UNREADABLE',
+      `'${path}' ${systemCode(error) === 'ENOENT' ? 'does not exist' : 'cannot be read'}`,
+      { cause: error },
+    );
+  });
+}
+
+const DOCUMENT_LIMIT = 4 * 1024 * 1024;

@@ -1,0 +1,35 @@
+import type { Hint } from '../core/errors.ts';
+
+/** Bytes for people: three digits and a unit. */
+export function showBytes(bytes: bigint | number | string): string {
+  let value = Number(bytes);
+  for (const unit of ['B', 'KiB', 'MiB', 'GiB']) {
+    if (value < 1000) return `${unit === 'B' ? String(value) : value.toPrecision(3)} ${unit}`;
+    value /= 1024;
+  }
+  return `${value.toPrecision(3)} TiB`;
+}
+
+/** A number with its noun. */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${String(number)} ${number === 1 ? one : many}`;
+}
+
+/** Lines of two columns. */
+export function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(0, ...rows.map(([name]) => name.length));
+  return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}\n`).join('');
+}
+
+/** Next steps as lines that can be pasted, each with what it costs. */
+export function nextLines(hints: readonly Hint[]): readonly string[] {
+  return hints.map(({ command, effect }) => `next: ${command}${effect === undefined ? '' : `   # ${effect}`}`);
+}
+
+/** At most so many lines, and how many more there are. */
+export function firstLines(lines: readonly string[], most: number): readonly string[] {
+  return lines.length <= most ? lines : [...lines.slice(0, most), `… and ${String(lines.length - most)} more`];
+}
+
+/** The mark of a change. */
+export const CHANGE_MARK = { added: 'A', removed: 'D', changed: 'M' } as const;

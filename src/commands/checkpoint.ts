@@ -1,0 +1,57 @@
+import { checkpoint } from '../actions/checkpoint.ts';
+import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { count, firstLines, showBytes } from '../cli/text.ts';
+import { STATUS } from '../core/errors.ts';
+import type { Declaration } from '../ledger/record.ts';
+
+export default class Checkpoint extends AgentCommand {
+  static override summary = 'record the state of the tree; the same state makes no record';
+  static override usage = 'checkpoint [-m TEXT] [--declare KIND]';
+  static override description =
+    'Whether the state was quiesced or live is observed. An alarm (memory that vanished, identity or body that changed) never\ncosts the checkpoint: it is written, the status is 3, and nothing is offered until the change is declared or undone.';
+  static override examples = ["agent checkpoint -m 'after the harvest'", 'agent checkpoint --declare evolve'];
+  static override statuses = ['3 recorded, with alarms or gaps', '11 busy', '14 may not act', '15 stale'];
+  static override flags = {
+    message: Flags.string({ char: 'm', summary: 'why; sealed', helpValue: 'TEXT' }),
+    declare: Flags.string({
+      multiple: true,
+      options: ['identity-update', 'evolve', 'memory-repair'],
+      summary: 'a change that is meant: identity-update, evolve (body), memory-repair',
+      helpValue: 'KIND',
+    }),
+  };
+
+  async answer({ flags }: { flags: Record<string, unknown> }, { ports }: Context): Promise<Answer> {
+    const { session, recorded, manifest, facts, newAlarms, storedBytes, complete } = await checkpoint(ports, {
+      message: flags['message'] as string | undefined,
+      declare: (flags['declare'] as Declaration[] | undefined) ?? [],
+    });
+    const seq = session.chain.records.findLast(({ record }) => record.kind === 'checkpoint')?.record.seq ?? 0;
+    const data = {
+      recorded,
+      seq,
+      manifest,
+      consistency: facts.consistency,
+      coverage: facts.coverage,
+      alarms: facts.alarms,
+      newAlarms,
+      findings: facts.findings,
+      storedBytes,
+    };
+    const gaps = facts.findings.map((one) => `${one.code}: ${one.subject}${one.next === undefined ? '' : `   # ${one.next}`}`);
+    if (!recorded) {
+      const open = facts.alarms.map((one) => `still open: ${one.code}: ${one.subject}   # ${one.next ?? ''}`);
+      return { data, text: `nothing changed since record ${String(seq)}\n`, notes: firstLines(open, 10) };
+    }
+    const alarms = newAlarms.map((one) => `alarm: ${one.code}: ${one.subject}`);
+    const next = [
+      ...new Set(newAlarms.map((one) => `next: ${one.next ?? 'agent diff HEAD~1'}   # after you looked: agent diff HEAD~1 HEAD`)),
+    ];
+    return {
+      status: complete ? STATUS.done : STATUS.incomplete,
+      data,
+      text: `record ${String(seq)}: ${facts.consistency}, ${count(facts.coverage.included, 'path')}, ${showBytes(facts.coverage.bytes)}; ${showBytes(storedBytes)} new\n`,
+      notes: [...firstLines(alarms, 20), ...firstLines(gaps, 20), ...next],
+    };
+  }
+}

@@ -1,0 +1,110 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult, type FenceTarget } from '../actions/fence.ts';
+import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { readDocument, type Terminal } from '../cli/terminal.ts';
+import { count } from '../cli/text.ts';
+import { AgentError, STATUS, isAgentError } from '../core/errors.ts';
+import { parseInvite } from '../ledger/message.ts';
+
+export default class Fence extends AgentCommand {
+  static override summary = 'stop the agent from acting and, with --to, offer it to another host';
+  static override usage = 'fence [--to INVITE|KNOWN-HOST] [--expect WORDS|--accept-new] [--drain TIME] [--dry-run]';
+  static override description =
+    'Fence, drain and stop guarded runs, look for writers, final checkpoint, offer. What refuses half-way resumes by itself.\nOnly the named target can take the offer up; this host acts again after its decline.';
+  static override examples = [
+    'agent fence',
+    'ssh vps perdure invite | perdure fence --to - --accept-new',
+    "agent fence --to vps.invite --expect 'lusab-babad-…'",
+  ];
+  static override statuses = [
+    '3 some processes could not be looked at',
+    '11 something writes',
+    '14 may not act',
+    '15 stale',
+    '18 an alarm is open',
+  ];
+  static override flags = {
+    to: Flags.string({ summary: 'an invite (file or -) or a host that this one knows', helpValue: 'INVITE' }),
+    expect: Flags.string({ summary: 'the six words that the target shows', helpValue: 'WORDS' }),
+    'accept-new': Flags.boolean({ summary: 'trust the way that the invite came, as over ssh' }),
+    drain: Flags.string({ default: '10s', summary: 'how long guarded runs may go on', helpValue: 'TIME' }),
+    'dry-run': Flags.boolean({ summary: 'only tell what it would meet' }),
+  };
+
+  async answer({ flags }: { flags: Record<string, unknown> }, { ports, terminal }: Context): Promise<Answer> {
+    const named = flags['to'] as string | undefined;
+    const to = named === undefined ? undefined : await targetOf(terminal, named);
+    const options: FenceOptions = {
+      to,
+      expect: flags['expect'] as string | undefined,
+      acceptNew: flags['accept-new'] === true,
+      drain: milliseconds(String(flags['drain'])),
+    };
+    if (flags['dry-run'] === true) {
+      const plan = await planFence(ports, options);
+      return { data: plan, text: planText(plan) };
+    }
+    const result = await fence(ports, options).catch(async (error: unknown) => {
+      // On a terminal a stranger can be trusted by looking at its words.
+      if (
+        !isAgentError(error) ||
+        error.code !== 'HOST_UNKNOWN' ||
+        to === undefined ||
+        !('invite' in to) ||
+        !terminal.interactive ||
+        named === '-'
+      )
+        throw error;
+      if ((await terminal.ask(`${error.message}\ntrust it (yes/no)? `)).trim() !== 'yes') throw error;
+      return fence(ports, { ...options, acceptNew: true });
+    });
+    const { session, ended, unseen, offeredTo } = result;
+    const data = {
+      seq: session.state.seq,
+      epoch: session.state.epoch,
+      offeredTo,
+      manifest: session.state.manifest,
+      ended: ended.length,
+      unseen,
+    };
+    const notes = unseen === 0 ? [] : [`not looked at: ${count(unseen, 'process', 'processes')} of other accounts that might write here`];
+    return { status: unseen === 0 ? STATUS.done : STATUS.incomplete, data, text: textOf(result), notes };
+  }
+}
+
+function textOf({ session, offeredTo, ended }: FenceResult): string {
+  const stopped = ended.length === 0 ? '' : `${count(ended.length, 'guarded run')} ended; `;
+  if (offeredTo === null)
+    return `${stopped}${session.name} is fenced since record ${String(session.state.seq)}\nnext: agent resume   # it may act again here\n`;
+  return `${stopped}${session.name} is offered to ${offeredTo}, record ${String(session.state.seq)}\nnext: agent pack -o FILE   # then on the target: agent rehydrate FILE DIR\n`;
+}
+
+function planText({ target, guards, writers, alarms }: FencePlan): string {
+  const lines = [
+    target === null ? 'would fence' : `would fence and offer to ${target}`,
+    ...guards.map((guard) => `would end guard ${String(guard.pid)}: ${guard.command}`),
+    ...writers.map((one) => `would refuse: process ${String(one.pid)} (${one.program}) has '${one.path}' open for writing`),
+    ...(target === null ? [] : alarms.map((one) => `would refuse: alarm ${one}`)),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+async function targetOf(terminal: Terminal, to: string): Promise<FenceTarget> {
+  const isFile =
+    to === '-' ||
+    (await stat(resolve(terminal.cwd, to)).then(
+      (found) => !found.isDirectory(),
+      () => false,
+    ));
+  return isFile ? { invite: parseInvite(await readDocument(terminal, to === '-' ? to : resolve(terminal.cwd, to))) } : { known: to };
+}
+
+function milliseconds(text: string): number {
+  const match = /^([0-9]{1,6})(ms|s|m|h)?$/.exec(text);
+  if (match === null)
+    throw new AgentError('USAGE_WRONG', `'${text}' is no time`, {
+      hints: [{ command: 'agent fence --drain 30s', effect: 'also 500ms, 5m, 1h' }],
+    });
+  return Number(match[1]) * { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm' | 'h'];
+}

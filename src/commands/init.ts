@@ -1,0 +1,89 @@
+import { init, type InitResult } from '../actions/init.ts';
+import { AgentCommand, Args, Flags, type Answer, type Context } from '../cli/command.ts';
+import { columns, count, firstLines, showBytes } from '../cli/text.ts';
+import { AgentError } from '../core/errors.ts';
+
+export default class Init extends AgentCommand {
+  static override summary = 'make an agent of a directory, in place, moving nothing';
+  static override usage = 'init [DIR] --recovery-kit FILE | --no-recovery [--profile P] [--name N]';
+  static override examples = ['agent init ada --recovery-kit /media/stick/ada.kit'];
+  static override args = { dir: Args.string({ default: '.' }) };
+  static override flags = {
+    'recovery-kit': Flags.string({ summary: 'write the recovery key to this new file, and keep it offline', helpValue: 'FILE' }),
+    'no-recovery': Flags.boolean({ summary: 'no recovery key: a lost host is a lost agent' }),
+    profile: Flags.string({ summary: 'layout: native or generic (found out by itself)', helpValue: 'P' }),
+    name: Flags.string({ summary: "what people call it (the directory's name)", helpValue: 'N' }),
+  };
+
+  async answer({ flags, args }: { flags: Record<string, unknown>; args: Record<string, unknown> }, { ports }: Context): Promise<Answer> {
+    const kit = flags['recovery-kit'] as string | undefined;
+    if ((kit === undefined) === (flags['no-recovery'] !== true))
+      throw new AgentError('USAGE_WRONG', 'say where the recovery kit goes, or that there is to be none', {
+        hints: [
+          {
+            command: 'agent init --recovery-kit FILE',
+            effect: 'FILE on a medium that you put away; it brings the agent back when the host is lost',
+          },
+          { command: 'agent init --no-recovery', effect: 'a lost host is then a lost agent' },
+        ],
+      });
+    const result = await init(ports, {
+      directory: String(args['dir']),
+      profile: flags['profile'] as string | undefined,
+      name: flags['name'] as string | undefined,
+      kit: kit ?? null,
+    });
+    return { data: dataOf(result), text: textOf(result) };
+  }
+}
+
+function dataOf({ session, profile, survey, kit }: InitResult): unknown {
+  const { classes, ...rest } = survey;
+  return {
+    agent: session.state.agent,
+    name: session.name,
+    root: session.root,
+    profile,
+    kit,
+    classes: Object.fromEntries(classes),
+    ...rest,
+  };
+}
+
+function textOf({ session, profile, survey, kit }: InitResult): string {
+  const { classes, special, unclassified, databases, outside } = survey;
+  const rows = [...classes]
+    .filter(([name]) => name !== 'volatile' && name !== 'host')
+    .map(([name, { files, bytes }]): readonly [string, string] => [`  ${name}`, `${count(files, 'file')}, ${showBytes(bytes)}`]);
+  const out = (['volatile', 'host'] as const).flatMap((name) =>
+    classes.has(name) ? [count(classes.get(name)?.files ?? 0, `${name} path`)] : [],
+  );
+  const lines = [
+    ...(out.length === 0 && special.length === 0
+      ? []
+      : [`left out: ${[...out, ...(special.length === 0 ? [] : [count(special.length, 'special file')])].join(', ')}`]),
+    ...(unclassified.count === 0
+      ? []
+      : [
+          `no rule knows ${count(unclassified.count, 'file')} (captured as private memory):`,
+          ...firstLines(
+            unclassified.first.map((path) => `  ${path}`),
+            5,
+          ),
+        ]),
+    ...(databases.length === 0 ? [] : [`databases, copied whole only while nothing writes: ${firstLines(databases, 3).join(', ')}`]),
+    ...(outside.length === 0
+      ? []
+      : [
+          'links that lead out are kept as links; what they point to is not captured:',
+          ...firstLines(
+            outside.map((one) => `  ${one}`),
+            5,
+          ),
+        ]),
+    'not covered: extended attributes, ACLs, owners, and whatever of the agent lies outside this directory',
+    'nothing enforces the fence yet: start the agent with agent guard -- CMD',
+    kit === null ? 'no recovery key: a lost host is a lost agent' : `recovery kit: ${kit} (move it to a medium that you put away)`,
+  ];
+  return `${session.name} is an agent: ${session.state.agent.slice(0, 12)} in ${session.root}, profile ${profile}\ncaptured:\n${columns(rows)}${lines.join('\n')}\nnext: agent checkpoint   # records the first state\n`;
+}

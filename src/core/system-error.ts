@@ -1,0 +1,23 @@
+import { dirname } from 'node:path';
+import { AgentError, systemCode } from './errors.ts';
+
+/** Whether a system error says that there is no such file. */
+export function isAbsent(error: unknown): boolean {
+  const code = systemCode(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** Turns a system error about a path into one that a person can act on; other errors pass through. */
+export function explain(error: unknown, path: string): unknown {
+  const code = systemCode(error) ?? '';
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new AgentError('SPACE_SHORT', `no space is left to write '${path}'`, {
+      cause: error,
+      hints: [{ command: `df -h '${dirname(path)}'`, effect: 'nothing was changed; the same command goes on after room is made' }],
+    });
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return new AgentError('FILE_UNWRITABLE', `'${path}' may not be read or written by this account`, { cause: error });
+  if (['EISDIR', 'ELOOP', 'EIO', 'ENOENT', 'ENOTDIR'].includes(code))
+    return new AgentError('FILE_UNREADABLE', `'${path}' cannot be read: ${code}`, { cause: error });
+  return error;
+}

@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { canonical, parseJson, type Json } from '../core/canonical.ts';
+import { instant } from '../core/clock.ts';
+import { AgentError } from '../core/errors.ts';
+import type { Files } from '../core/files.ts';
+import { hostValid } from '../core/generated/validators.js';
+import { exportSigningKey, generateSigningKey, importSigningKey, type PublicKey, type SigningKey } from '../core/ssh/key.ts';
+import type { HomeId } from './place.ts';
+
+/** What the machine and the account say of themselves. */
+export interface Machine {
+  readonly id: string;
+  readonly uid: number;
+  /** `user@name`, for people. */
+  readonly label: string;
+  /** Kind of operating system, and the version of Node. */
+  readonly platform: string;
+  readonly node: string;
+}
+
+/** A host that this one has met. */
+export interface KnownHost {
+  readonly key: PublicKey;
+  readonly recipient: string;
+  readonly label: string;
+  readonly at: string;
+}
+
+/** This host: its keys, who it remembers to be, and who it is now. */
+export interface Host {
+  readonly directory: string;
+  readonly key: SigningKey;
+  /** The age identity, secret. */
+  readonly identity: string;
+  readonly recipient: string;
+  readonly label: string;
+  readonly known: readonly KnownHost[];
+  readonly noted: HomeId;
+  readonly actual: HomeId;
+}
+
+interface HostFile {
+  readonly format: 'perdure-host/1';
+  readonly label: string;
+  readonly identity: string;
+  readonly recipient: string;
+  readonly home: HomeId;
+  readonly known: readonly KnownHost[];
+}
+
+/** Reads this host's keys; null where it has none yet. Writes nothing. Throws HOST_DAMAGED. */
+export async function loadHost(files: Files, directory: string, machine: Machine): Promise<Host | null> {
+  const keyPath = join(directory, 'host.key');
+  const text = await files.readIfPresent(keyPath);
+  const bytes = await files.readIfPresent(join(directory, 'host.json'));
+  if (text === null && bytes === null) return null;
+  if (text === null || bytes === null) {
+    if ((await files.list(join(directory, 'agents'))).length === 0) return null;
+    throw damaged(directory, text === null ? 'host.key is missing' : 'host.json is missing');
+  }
+  const key = importSigningKey(text.toString('utf8'));
+  const file = parseJson(bytes.toString('utf8'));
+  if (typeof file === 'object' && file !== null && 'format' in file && file.format !== 'perdure-host/1')
+    throw new AgentError(
+      'FORMAT_UNSUPPORTED',
+      `'${join(directory, 'host.json')}' is in '${String(file.format)}'; this program reads perdure-host/1`,
+    );
+  if (key === null || !hostValid(file)) throw damaged(directory, key === null ? 'host.key is no Ed25519 key' : 'host.json is not valid');
+  const { identity, recipient, label, known, home } = file as HostFile;
+  return { directory, key, identity, recipient, label, known, noted: home, actual: await homeId(files, directory, machine) };
+}
+
+/** Makes this host's keys. `identity` and `recipient` are a fresh age identity. Durable when it returns. */
+export async function createHost(
+  files: Files,
+  {
+    directory,
+    machine,
+    identity,
+    recipient,
+  }: { readonly directory: string; readonly machine: Machine; readonly identity: string; readonly recipient: string },
+): Promise<Host> {
+  const key = generateSigningKey();
+  // A crash between the two files leaves a key that no agent knows; the next call makes another.
+  await files.replace(join(directory, 'host.key'), exportSigningKey(key, machine.label));
+  const home = await homeId(files, directory, machine);
+  const host = { directory, key, identity, recipient, label: machine.label, known: [], noted: home, actual: home };
+  await saveHost(files, host);
+  return host;
+}
+
+/** Writes host.json. */
+export async function saveHost(files: Files, host: Host): Promise<void> {
+  const file: HostFile = {
+    format: 'perdure-host/1',
+    label: host.label,
+    identity: host.identity,
+    recipient: host.recipient,
+    home: host.noted,
+    known: host.known,
+  };
+  await files.replace(join(host.directory, 'host.json'), `${canonical(file as unknown as Json)}\n`);
+}
+
+/** Adds a host to those that this one knows; the newest label and recipient stand. */
+export function withKnown(host: Host, other: Omit<KnownHost, 'at'>, now: number): Host {
+  return { ...host, known: [...host.known.filter((one) => one.key !== other.key), { ...other, at: instant(now) }] };
+}
+
+async function homeId(files: Files, directory: string, machine: Machine): Promise<HomeId> {
+  const id = await files.identify(join(directory, 'host.key'));
+  return { machine: machine.id, uid: machine.uid, ino: id?.ino ?? '0', birth: id?.birth ?? '0' };
+}
+
+function damaged(directory: string, what: string): AgentError {
+  return new AgentError('HOST_DAMAGED', `the host directory '${directory}' is damaged: ${what}`, {
+    hints: [
+      {
+        command: `ls -la '${directory}'`,
+        effect: 'put host.key and host.json back from where they went; without them this host is another host',
+      },
+    ],
+  });
+}

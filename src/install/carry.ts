@@ -1,0 +1,38 @@
+import { copyFileSync, constants, lstatSync, mkdirSync, readdirSync, chmodSync, utimesSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ROOT_PATH, childPath, fsPath, nameFromBytes, type RelPath } from '../core/name.ts';
+import type { Profile } from '../profile/profile.ts';
+
+/**
+ * Copies the files of class host and secret that the old tree has and the staged one lacks: a bundle that brings no
+ * secrets may not take them away. Returns their paths.
+ */
+export function carryOver(old: string, staged: string, profile: Profile): readonly RelPath[] {
+  const carried: RelPath[] = [];
+  const visit = (path: RelPath): void => {
+    for (const name of readdirSync(fsPath(old, path), { encoding: 'buffer' }).map(nameFromBytes).sort()) {
+      const child = childPath(path, name);
+      if (child === '.perdure') continue;
+      const from = fsPath(old, child);
+      const stat = lstatSync(from);
+      if (stat.isDirectory()) visit(child);
+      else if (stat.isFile() && ['host', 'secret'].includes(profile.classify(child).class) && copyMissing(from, fsPath(staged, child)))
+        carried.push(child);
+    }
+  };
+  visit(ROOT_PATH);
+  return carried;
+}
+
+function copyMissing(from: string | Buffer, to: string | Buffer): boolean {
+  if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;
+  const parent = dirname(to.toString('latin1'));
+  const times = lstatSync(Buffer.from(parent, 'latin1'), { throwIfNoEntry: false });
+  if (times === undefined) mkdirSync(Buffer.from(parent, 'latin1'), { recursive: true, mode: 0o700 });
+  copyFileSync(from, to, constants.COPYFILE_EXCL);
+  const { mode, mtime } = lstatSync(from);
+  chmodSync(to, mode & 0o7777);
+  utimesSync(to, mtime, mtime);
+  if (times !== undefined) utimesSync(Buffer.from(parent, 'latin1'), times.mtime, times.mtime);
+  return true;
+}

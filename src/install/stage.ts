@@ -1,0 +1,183 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  ftruncateSync,
+  linkSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  symlinkSync,
+  utimesSync,
+  writeSync,
+  fchmodSync,
+} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { finishDigest, type Digest } from '../core/digest.ts';
+import { AgentError, systemCode } from '../core/errors.ts';
+import { explain } from '../core/system-error.ts';
+import { ROOT_PATH, childPath, fsPath, nameToBytes, showName, type RelPath } from '../core/name.ts';
+import type { DirectoryEntry, Entry, FileEntry } from '../manifest/entry.ts';
+import { pathFromNames, chunksOf, readDirectory, walkTree, type GetChunk } from '../manifest/tree.ts';
+import type { Facts, SecretSheet } from '../manifest/facts.ts';
+
+/** A tree that is to be put on disk. */
+export interface StagedTree {
+  readonly root: Facts['roots'][number];
+  readonly get: GetChunk;
+  /** Contents of the files of class secret, or null where no key opens them. */
+  readonly secrets: { readonly sheet: SecretSheet; readonly get: GetChunk } | null;
+}
+
+/** What a tree needs before the first write. */
+export interface StagePlan {
+  readonly files: number;
+  readonly bytes: bigint;
+  /** Files of class secret whose content is not at hand. */
+  readonly missingSecrets: readonly RelPath[];
+  /** Names that a file system which folds case or normalises Unicode would take for one. */
+  readonly collisions: readonly string[];
+}
+
+/** Reads the whole tree and finds what would fail, before anything is written. */
+export async function planStage(tree: StagedTree): Promise<StagePlan> {
+  const held = secretContents(tree);
+  let files = 0;
+  let bytes = 0n;
+  const missingSecrets: RelPath[] = [];
+  const collisions: string[] = [];
+  const levels: { readonly directory: string; readonly folded: Map<string, string> }[] = [];
+  for await (const { path, entry } of walkTree(tree.root.pages, tree.get)) {
+    if (path === '.perdure') throw new AgentError('NAME_INVALID', "the tree holds '.perdure', which only the program makes");
+    files++;
+    if (entry.type === 'file') {
+      bytes += BigInt(entry.size);
+      if (entry.class === 'secret' && entry.same === undefined && !held.has(path)) missingSecrets.push(path);
+    }
+    const depth = path.split('/').length;
+    const directory = path.slice(0, path.lastIndexOf('/') + 1);
+    levels.length = Math.min(levels.length, depth);
+    if (levels[depth - 1]?.directory !== directory) levels[depth - 1] = { directory, folded: new Map() };
+    const folded = entry.name.normalize('NFC').toLowerCase();
+    const twin = levels[depth - 1]?.folded.get(folded);
+    if (twin === undefined) levels[depth - 1]?.folded.set(folded, entry.name);
+    else collisions.push(`${showName(path)} and ${showName(twin)}`);
+  }
+  return { files, bytes, missingSecrets, collisions };
+}
+
+/**
+ * Writes the tree into `directory`, which must be new, empty and 0700: nobody else can put a link there. Everything is
+ * 0600 or 0700 until its content is whole; modes and times come last. Not durable; the caller syncs once.
+ */
+export async function stageTree(tree: StagedTree, directory: string, onFile: (bytes: bigint) => void = () => undefined): Promise<void> {
+  const held = secretContents(tree);
+  const fill = async (pages: readonly Digest[], parent: RelPath): Promise<void> => {
+    const below: DirectoryEntry[] = [];
+    for await (const entry of readDirectory(pages, tree.get)) {
+      const path = childPath(parent, entry.name);
+      try {
+        if (entry.type === 'directory') {
+          mkdirSync(fsPath(directory, path), 0o700);
+          below.push(entry);
+        } else if (entry.type === 'link') makeLink(entry, fsPath(directory, path));
+        else await makeFile(entry, path);
+      } catch (error) {
+        throw systemCode(error) === 'EEXIST' ? collision(path, error) : explain(error, showName(path));
+      }
+    }
+    for (const entry of below) await fill(entry.pages, childPath(parent, entry.name));
+    // Last of all in a directory, when nothing is written into it any more.
+    for (const entry of below) finishDirectory(fsPath(directory, childPath(parent, entry.name)), entry);
+  };
+
+  const makeFile = async (entry: FileEntry, path: RelPath): Promise<void> => {
+    const target = fsPath(directory, path);
+    if (entry.same !== undefined) {
+      linkSync(fsPath(directory, entry.same), target);
+      return;
+    }
+    const content = entry.class === 'secret' ? held.get(path) : { entry, sha256: entry.sha256, get: tree.get };
+    if (content === undefined) return;
+    const fd = openSync(target, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    try {
+      const hash = createHash('sha256');
+      let size = 0;
+      for await (const digest of chunksOf(content.entry, content.get)) {
+        const bytes = await content.get(digest);
+        hash.update(bytes);
+        if (entry.sparse !== true || bytes.some((byte) => byte !== 0)) writeAll(fd, bytes, size);
+        size += bytes.length;
+      }
+      if (entry.sparse === true) ftruncateSync(fd, size);
+      if (String(size) !== entry.size || finishDigest(hash) !== content.sha256)
+        throw new AgentError('TREE_DAMAGED', `the content of '${showName(path)}' is not what the tree says`);
+      fchmodSync(fd, entry.mode);
+    } finally {
+      closeSync(fd);
+    }
+    const when = utime(entry.mtime);
+    utimesSync(target, when, when);
+    onFile(BigInt(entry.size));
+  };
+
+  await fill(tree.root.pages, ROOT_PATH);
+}
+
+/** Gives the root its own mode and time; last of all, when nothing more is put into it. */
+export function finishRoot(directory: string, root: Facts['roots'][number]): void {
+  finishDirectory(directory, root);
+}
+
+/**
+ * A time for utimes: Node sets no nanoseconds, but seconds with 0.3 µs added reach each microsecond exactly. A number
+ * below zero would be taken for now, so that times before 1970 go in as text.
+ */
+export function utime(microseconds: string): number | string {
+  const value = BigInt(microseconds);
+  const seconds = value / 1_000_000n;
+  const rest = Number(value % 1_000_000n);
+  const number = Number(seconds) + (rest + 0.3) / 1_000_000;
+  return number < 0 ? String(number) : number;
+}
+
+function finishDirectory(path: string | Buffer, entry: { readonly mode: number; readonly mtime: string }): void {
+  chmodSync(path, entry.mode);
+  const when = utime(entry.mtime);
+  utimesSync(path, when, when);
+}
+
+function makeLink(entry: Extract<Entry, { type: 'link' }>, path: string | Buffer): void {
+  symlinkSync(nameToBytes(entry.target), path);
+  const when = utime(entry.mtime);
+  lutimesSync(path, when, when);
+}
+
+function secretContents({
+  secrets,
+}: StagedTree): ReadonlyMap<
+  RelPath,
+  { readonly entry: Pick<FileEntry, 'chunks' | 'lists'>; readonly sha256: Digest; readonly get: GetChunk }
+> {
+  return new Map(
+    secrets === null
+      ? []
+      : secrets.sheet.files.map((file) => [pathFromNames(file.path), { entry: file, sha256: file.sha256, get: secrets.get }]),
+  );
+}
+
+function writeAll(fd: number, bytes: Buffer, at: number): void {
+  for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
+}
+
+function collision(path: RelPath, cause: unknown): AgentError {
+  return new AgentError('NAME_COLLISION', `'${showName(path)}' and another name are one name on this file system`, {
+    cause,
+    hints: [
+      {
+        command: 'agent rehydrate BUNDLE DIR',
+        effect: 'on a file system that tells the names apart (ext4, XFS, btrfs, case-sensitive APFS)',
+      },
+    ],
+  });
+}

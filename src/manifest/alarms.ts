@@ -1,0 +1,89 @@
+import { showName } from '../core/name.ts';
+import type { Digest } from '../core/digest.ts';
+import { parseJson } from '../core/canonical.ts';
+import type { Change } from './compare.ts';
+import type { Entry, FileEntry } from './entry.ts';
+import type { Facts, Finding } from './facts.ts';
+import type { GetChunk } from './tree.ts';
+import { chunksOf } from './tree.ts';
+
+/** How a profile governs identity and body. */
+export interface Governance {
+  readonly identity: 'declared' | 'recorded';
+  readonly body: 'declared' | 'recorded';
+}
+
+/** No file larger than this is parsed to see whether it still is JSON. */
+const PARSE_LIMIT = 8 * 1024 * 1024;
+const REPORTED = 200;
+
+/** The declaration that settles each alarm. */
+export const SETTLED_BY: Readonly<Record<string, 'identity-update' | 'evolve' | 'memory-repair'>> = {
+  IDENTITY_CHANGED: 'identity-update',
+  BODY_CHANGED: 'evolve',
+  MEMORY_VANISHED: 'memory-repair',
+  MEMORY_EMPTIED: 'memory-repair',
+  MEMORY_UNPARSABLE: 'memory-repair',
+  MEMORY_SHRUNK: 'memory-repair',
+};
+
+/** Finds what may not happen silently between two states of class memory or workflow: invariant I2. */
+export async function memoryAlarms(
+  changes: AsyncIterable<Change>,
+  get: { readonly before: GetChunk; readonly after: GetChunk },
+): Promise<readonly Finding[]> {
+  const suspects: Finding[] = [];
+  const gone: { readonly entry: FileEntry; readonly finding: Finding }[] = [];
+  const arrived = new Set<Digest>();
+  for await (const change of changes) {
+    if (change.kind === 'added' && change.after.type === 'file' && change.after.sha256 !== undefined) arrived.add(change.after.sha256);
+    if (change.kind !== 'removed' && change.kind !== 'changed') continue;
+    const { before } = change;
+    if (!isMemory(before)) continue;
+    const report = (code: string): Finding => ({
+      code,
+      subject: showName(change.path),
+      class: before.class,
+      next: 'agent checkpoint --declare memory-repair -m TEXT',
+    });
+    if (change.kind === 'removed') gone.push({ entry: before, finding: report('MEMORY_VANISHED') });
+    else if (change.after.type !== 'file') gone.push({ entry: before, finding: report('MEMORY_VANISHED') });
+    else if (change.after.size === '0' && before.size !== '0') suspects.push(report('MEMORY_EMPTIED'));
+    else if (before.flags?.includes('append-only') === true && BigInt(change.after.size) < BigInt(before.size))
+      suspects.push(report('MEMORY_SHRUNK'));
+    else if (change.path.endsWith('.json') && (await parses(before, get.before)) && !(await parses(change.after, get.after)))
+      suspects.push(report('MEMORY_UNPARSABLE'));
+  }
+  // A file that was renamed has not vanished.
+  const vanished = gone
+    .filter(({ entry }) => entry.size !== '0' && entry.sha256 !== undefined && !arrived.has(entry.sha256))
+    .map(({ finding }) => finding);
+  return [...vanished, ...suspects].slice(0, REPORTED);
+}
+
+/** Invariants I1 and I3: identity and body stay, unless the profile lets them be edited or a change is declared. */
+export function governedAlarms(before: Facts, after: Pick<Facts, 'classes'>, governance: Governance): readonly Finding[] {
+  const alarms: Finding[] = [];
+  if (governance.identity === 'declared' && before.classes['identity'] !== after.classes['identity'])
+    alarms.push({
+      code: 'IDENTITY_CHANGED',
+      subject: 'identity',
+      class: 'identity',
+      next: 'agent checkpoint --declare identity-update -m TEXT',
+    });
+  if (governance.body === 'declared' && before.classes['body'] !== after.classes['body'])
+    alarms.push({ code: 'BODY_CHANGED', subject: 'body', class: 'body', next: 'agent checkpoint --declare evolve -m TEXT' });
+  return alarms;
+}
+
+function isMemory(entry: Entry): entry is FileEntry {
+  if (entry.type !== 'file' || (entry.class !== 'memory' && entry.class !== 'workflow')) return false;
+  return entry.flags?.some((flag) => flag === 'queue' || flag === 'cursor' || flag === 'regenerable') !== true;
+}
+
+async function parses(entry: FileEntry, get: GetChunk): Promise<boolean> {
+  if (BigInt(entry.size) > BigInt(PARSE_LIMIT)) return true;
+  const parts: Buffer[] = [];
+  for await (const digest of chunksOf(entry, get)) parts.push(await get(digest));
+  return parseJson(Buffer.concat(parts).toString('utf8')) !== undefined;
+}

@@ -1,0 +1,81 @@
+import { canonical, parseJson, type Json } from '../core/canonical.ts';
+import type { Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
+import { factsValid, secretsValid } from '../core/generated/validators.js';
+import type { StoredName } from '../core/name.ts';
+import type { FileClass } from '../profile/profile.ts';
+import type { Coverage } from './coverage.ts';
+
+/** One thing that a check reports. */
+export interface Finding {
+  readonly code: string;
+  readonly subject: string;
+  readonly class?: FileClass;
+  /** The command to type next. */
+  readonly next?: string;
+}
+
+/** What the body is. */
+export interface BodyFacts {
+  readonly kind: 'git' | 'files';
+  readonly revision?: string;
+  readonly dirty?: boolean;
+  readonly remote?: string;
+}
+
+/** What is known of one state; sealed. */
+export interface Facts {
+  readonly format: 'perdure-facts/1';
+  readonly name: string;
+  readonly roots: readonly { readonly name: string; readonly mode: number; readonly mtime: string; readonly pages: readonly Digest[] }[];
+  /** Digest of each class over path, type, mode, link and content; never times, never class secret. */
+  readonly classes: Readonly<Record<string, Digest>>;
+  readonly consistency: 'quiesced' | 'live';
+  readonly coverage: Coverage;
+  /** Alarms that are not declared yet, older ones first. */
+  readonly alarms: readonly Finding[];
+  readonly findings: readonly Finding[];
+  readonly profile: { readonly name: string; readonly digest: Digest };
+  /** Names of host, model, bot and account: never part of the identity. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly requirements: readonly { readonly tool: string; readonly version?: string }[];
+  /** Files of each class. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly body?: BodyFacts;
+  readonly message?: string;
+  readonly identityVersion?: string;
+}
+
+/** What the files of class secret hold; sealed to the secret store key. */
+export interface SecretSheet {
+  readonly format: 'perdure-secrets/1';
+  readonly files: readonly {
+    readonly root: string;
+    readonly path: readonly StoredName[];
+    readonly sha256: Digest;
+    readonly chunks: readonly Digest[];
+    readonly lists?: readonly Digest[];
+  }[];
+}
+
+export function encodeFacts(facts: Facts): Buffer {
+  return Buffer.from(canonical(facts as unknown as Json));
+}
+
+/** Reads facts; throws MANIFEST_DAMAGED. */
+export function decodeFacts(bytes: Buffer): Facts {
+  const value = parseJson(bytes.toString('utf8'));
+  if (!factsValid(value)) throw new AgentError('MANIFEST_DAMAGED', 'the facts of a state are not valid');
+  return value as Facts;
+}
+
+export function encodeSecrets(sheet: SecretSheet): Buffer {
+  return Buffer.from(canonical(sheet as unknown as Json));
+}
+
+/** Reads a sheet of secrets; throws MANIFEST_DAMAGED. */
+export function decodeSecrets(bytes: Buffer): SecretSheet {
+  const value = parseJson(bytes.toString('utf8'));
+  if (!secretsValid(value)) throw new AgentError('MANIFEST_DAMAGED', 'the sheet of secrets of a state is not valid');
+  return value as SecretSheet;
+}

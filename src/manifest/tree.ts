@@ -1,0 +1,111 @@
+import { canonical, parseJson, type Json } from '../core/canonical.ts';
+import { digestOf, type Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
+import { chunkListValid, treeValid } from '../core/generated/validators.js';
+import { ROOT_PATH, checkName, childPath, loadName, parseRelPath, type RelPath, type StoredName } from '../core/name.ts';
+import { loadEntry, storeEntry, type Entry, type FileEntry, type StoredEntry } from './entry.ts';
+
+/** Stores a chunk of a tree. */
+export type PutChunk = (digest: Digest, bytes: Buffer) => Promise<void>;
+/** Reads a chunk of a tree. */
+export type GetChunk = (digest: Digest) => Promise<Buffer>;
+
+/** A page closes after a name whose digest begins with a zero byte, so that a new name changes one page and not all behind it. */
+const PAGE_LIMIT = 2048;
+/** A file of more chunks than this names lists of chunks. */
+const LIST_SIZE = 1024;
+/** A deeper tree is refused: no file system path reaches it. */
+const DEPTH_LIMIT = 2000;
+
+/** Writes the entries of one directory, sorted by name, as pages; returns their digests. */
+export async function writeDirectory(entries: readonly Entry[], put: PutChunk): Promise<readonly Digest[]> {
+  const pages: Digest[] = [];
+  let page: StoredEntry[] = [];
+  const close = async (): Promise<void> => {
+    if (page.length === 0) return;
+    pages.push(await putJson({ format: 'perdure-tree/1', entries: page }, put));
+    page = [];
+  };
+  for (const entry of entries) {
+    page.push(storeEntry(entry));
+    if (page.length >= PAGE_LIMIT || (entries.length > 64 && digestOf(entry.name).startsWith('00'))) await close();
+  }
+  await close();
+  return pages;
+}
+
+/** Splits a long chunk list; returns the part of a file entry that names the chunks. */
+export async function writeChunkList(chunks: readonly Digest[], put: PutChunk): Promise<Pick<FileEntry, 'chunks' | 'lists'>> {
+  if (chunks.length <= LIST_SIZE) return { chunks };
+  const lists: Digest[] = [];
+  for (let at = 0; at < chunks.length; at += LIST_SIZE)
+    lists.push(await putJson({ format: 'perdure-chunks/1', chunks: chunks.slice(at, at + LIST_SIZE) }, put));
+  return { lists };
+}
+
+/** The chunks of a file, one after the other. */
+export async function* chunksOf(entry: Pick<FileEntry, 'chunks' | 'lists'>, get: GetChunk): AsyncGenerator<Digest> {
+  yield* entry.chunks ?? [];
+  for (const list of entry.lists ?? []) {
+    const value = parseJson((await get(list)).toString('utf8'));
+    if (!chunkListValid(value)) throw new AgentError('TREE_DAMAGED', 'a chunk list is not valid');
+    yield* (value as { readonly chunks: readonly Digest[] }).chunks;
+  }
+}
+
+/** The entries of a directory, in order; every name is checked, so that a hostile tree cannot leave its root. */
+export async function* readDirectory(pages: readonly Digest[], get: GetChunk): AsyncGenerator<Entry> {
+  let last: string | null = null;
+  for (const page of pages) {
+    const value = parseJson((await get(page)).toString('utf8'));
+    if (!treeValid(value)) throw new AgentError('TREE_DAMAGED', 'a page of a directory is not valid');
+    for (const stored of (value as { readonly entries: readonly StoredEntry[] }).entries) {
+      const entry = loadEntry(stored);
+      checkName(entry.name);
+      if (entry.type === 'file' && entry.same !== undefined) parseRelPath(entry.same);
+      if (last !== null && entry.name <= last) throw new AgentError('TREE_DAMAGED', 'the names of a directory are not in order');
+      last = entry.name;
+      yield entry;
+    }
+  }
+}
+
+/** Every entry below a directory with its path, a directory before what is in it. */
+export async function* walkTree(
+  pages: readonly Digest[],
+  get: GetChunk,
+  parent: RelPath = ROOT_PATH,
+  depth = 0,
+): AsyncGenerator<{ readonly path: RelPath; readonly entry: Entry }> {
+  if (depth > DEPTH_LIMIT) throw new AgentError('TREE_DAMAGED', 'the tree is deeper than any file system');
+  for await (const entry of readDirectory(pages, get)) {
+    const path = childPath(parent, entry.name);
+    yield { path, entry };
+    if (entry.type === 'directory') yield* walkTree(entry.pages, get, path, depth + 1);
+  }
+}
+
+/** The entry at a path, or null. */
+export async function findEntry(pages: readonly Digest[], path: RelPath, get: GetChunk): Promise<Entry | null> {
+  let found: Entry | null = null;
+  let level: readonly Digest[] | null = pages;
+  for (const name of path.split('/')) {
+    if (level === null) return null;
+    found = null;
+    for await (const entry of readDirectory(level, get)) if (entry.name === name) found = entry;
+    level = found?.type === 'directory' ? found.pages : null;
+  }
+  return found;
+}
+
+/** Joins the names of a stored path. */
+export function pathFromNames(names: readonly StoredName[]): RelPath {
+  return parseRelPath(names.map(loadName).map(checkName).join('/'));
+}
+
+async function putJson(value: Json, put: PutChunk): Promise<Digest> {
+  const bytes = Buffer.from(canonical(value));
+  const digest = digestOf(bytes);
+  await put(digest, bytes);
+  return digest;
+}

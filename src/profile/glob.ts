@@ -1,0 +1,38 @@
+/**
+ * Compiles an anchored glob over a whole relative path: `*` and `?` stay within one name, `**` crosses names, `{a,b}` is
+ * either, `[ab]` a set. A pattern that ends in `/` means a directory and all below it.
+ */
+export function compileGlob(pattern: string): RegExp {
+  const whole = pattern.endsWith('/') ? `${pattern}**` : pattern;
+  return new RegExp(`^${translate(whole)}$`, 'u');
+}
+
+function translate(pattern: string): string {
+  let out = '';
+  for (let at = 0; at < pattern.length;) {
+    const rest = pattern.slice(at);
+    const brace = /^\{([^{}]*)\}/.exec(rest);
+    const set = /^\[([^\]/]+)\]/.exec(rest);
+    if (rest.startsWith('**/')) {
+      out += '(?:[^/]+/)*';
+      at += 3;
+    } else if (rest.startsWith('/**') && rest.length === 3) {
+      out += '(?:/.*)?';
+      at += 3;
+    } else if (rest.startsWith('**')) {
+      out += '.*';
+      at += 2;
+    } else if (brace !== null) {
+      out += `(?:${(brace[1] ?? '').split(',').map(translate).join('|')})`;
+      at += brace[0].length;
+    } else if (set !== null) {
+      out += `[${(set[1] ?? '').replace(/[\\^]/g, '\\$&')}]`;
+      at += set[0].length;
+    } else {
+      const char = rest.charAt(0);
+      out += char === '*' ? '[^/]*' : char === '?' ? '[^/]' : char.replace(/[.+^$()|[\]{}\\/]/g, '\\$&');
+      at += 1;
+    }
+  }
+  return out;
+}

@@ -1,0 +1,46 @@
+import type { CommandClass } from './cli/command.ts';
+import { main, type Program } from './cli/main.ts';
+import { processTerminal } from './cli/terminal.ts';
+
+/** Set by the build. */
+declare const PERDURE_VERSION: string;
+
+type Module = Promise<{ readonly default: unknown }>;
+const entry = (summary: string, load: () => Module): Program['commands'][string] => ({
+  summary,
+  load: async () => (await load()).default as CommandClass,
+});
+
+/** Every command, loaded when it is called. */
+const commands: Program['commands'] = {
+  init: entry('make an agent of a directory, in place', () => import('./commands/init.ts')),
+  checkpoint: entry('record the state of the tree', () => import('./commands/checkpoint.ts')),
+  status: entry('who may act and why, what changed, what to type next', () => import('./commands/status.ts')),
+  log: entry('list the records of the ledger', () => import('./commands/log.ts')),
+  show: entry('show a recorded state, or a file in it', () => import('./commands/show.ts')),
+  diff: entry('list what differs', () => import('./commands/diff.ts')),
+  verify: entry('prove a root or a bundle; writes nothing', () => import('./commands/verify.ts')),
+  invite: entry("on the target: print this host's invite", () => import('./commands/invite.ts')),
+  fence: entry('stop the agent and offer it to another host', () => import('./commands/fence.ts')),
+  pack: entry('write a bundle: all that travels, sealed', () => import('./commands/pack.ts')),
+  rehydrate: entry('on the target: put the agent in place', () => import('./commands/rehydrate.ts')),
+  promote: entry('on the target: take over, print the reply', () => import('./commands/promote.ts')),
+  decline: entry('on the target: give the offer back, print the reply', () => import('./commands/decline.ts')),
+  close: entry("bring the target's answer home", () => import('./commands/close.ts')),
+  resume: entry('let the agent act again here', () => import('./commands/resume.ts')),
+  guard: entry('run a command only while this host may act', () => import('./commands/guard.ts')),
+  context: entry('print identity and body as two labelled inputs', () => import('./commands/context.ts')),
+  'profile explain': entry('tell what a path is and what becomes of it', () => import('./commands/profile/explain.ts')),
+};
+
+const groups: Program['groups'] = [
+  ['keep', ['init', 'checkpoint', 'pack', 'verify']],
+  ['look', ['status', 'log', 'show', 'diff', 'context', 'profile explain']],
+  ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'decline', 'close']],
+  ['act', ['guard', 'resume']],
+];
+
+/** Runs the program for this process; resolves to the exit status. */
+export async function run(): Promise<number> {
+  return main({ version: PERDURE_VERSION, commands, groups }, process.argv.slice(2), processTerminal());
+}

@@ -1,0 +1,70 @@
+import type * as Age from 'age-encryption';
+import { openPayload, sealPayload } from './payload.ts';
+
+/** A header longer than this, or with more stanzas, is refused before it is parsed. */
+const HEADER_LIMIT = 64 * 1024;
+const STANZA_LIMIT = 64;
+
+/** Loads the age library, which writes and reads headers; the payload is node:crypto's. */
+const library = (): Promise<typeof Age> => import('age-encryption');
+
+/** Makes an age identity (X25519) and the recipient that belongs to it. */
+export async function generateAgeKey(): Promise<{ readonly identity: string; readonly recipient: string }> {
+  const age = await library();
+  const identity = await age.generateX25519Identity();
+  return { identity, recipient: await age.identityToRecipient(identity) };
+}
+
+/** The recipient of an identity. */
+export async function recipientOf(identity: string): Promise<string> {
+  return (await library()).identityToRecipient(identity);
+}
+
+/** Seals bytes as one standard age file to the recipients. */
+export async function seal(plaintext: Uint8Array, recipients: readonly string[]): Promise<Buffer> {
+  const age = await library();
+  const encrypter = new age.Encrypter();
+  for (const recipient of recipients) encrypter.addRecipient(recipient);
+  let fileKey = new Uint8Array();
+  // A recipient of our own that adds no stanza: it sees the file key of the header that the library makes.
+  encrypter.addRecipient({ wrapFileKey: (key) => ((fileKey = Uint8Array.from(key)), []) });
+  const empty = await encrypter.encrypt(new Uint8Array());
+  const header = empty.subarray(0, headerLength(empty) ?? 0);
+  const nonce = empty.subarray(header.length, header.length + 16);
+  return Buffer.concat([header, sealPayload(plaintext, { fileKey, nonce })]);
+}
+
+/** What `open` found: the plaintext, or that no identity fits, or that the file is damaged. */
+export type Opened = { readonly plaintext: Buffer } | { readonly refused: 'no-key' | 'damaged' };
+
+/** Opens an age file with the first identity that fits. Nothing is released before the tag of the whole file has passed. */
+export async function open(file: Buffer, identities: readonly string[]): Promise<Opened> {
+  const length = headerLength(file);
+  if (length === null) return { refused: 'damaged' };
+  const header = file.subarray(0, length);
+  if (stanzaCount(header) > STANZA_LIMIT) return { refused: 'damaged' };
+  const age = await library();
+  const decrypter = new age.Decrypter();
+  for (const identity of identities) decrypter.addIdentity(identity);
+  let fileKey: Uint8Array;
+  try {
+    fileKey = await decrypter.decryptHeader(header);
+  } catch (error) {
+    const unfit = error instanceof Error && error.message.startsWith('no identity matched');
+    return { refused: unfit ? 'no-key' : 'damaged' };
+  }
+  const plaintext = openPayload(file.subarray(length), fileKey);
+  return plaintext === null ? { refused: 'damaged' } : { plaintext };
+}
+
+/** Bytes of the header with its MAC line, or null where there is no end within the limit. */
+function headerLength(file: Uint8Array): number | null {
+  const text = Buffer.from(file.buffer, file.byteOffset, Math.min(file.length, HEADER_LIMIT)).toString('latin1');
+  const mac = text.indexOf('\n--- ');
+  const end = mac < 0 ? -1 : text.indexOf('\n', mac + 1);
+  return end < 0 ? null : end + 1;
+}
+
+function stanzaCount(header: Uint8Array): number {
+  return Buffer.from(header).toString('latin1').split('\n-> ').length - 1;
+}

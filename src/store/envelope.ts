@@ -1,0 +1,59 @@
+import { digestOf, type Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
+import { generateAgeKey, open, recipientOf, seal } from './age.ts';
+import { envelopeFile, grantFile } from './layout.ts';
+import type { StoreReader } from './reader.ts';
+
+/** The public half of a store key. */
+export interface StoreKey {
+  readonly id: string;
+  readonly recipient: string;
+  /** Digest of the envelope that the ledger names last. */
+  readonly envelope: Digest;
+}
+
+/** A new store key: its id is the beginning of the digest of its recipient. */
+export async function generateStoreKey(): Promise<{ readonly id: string; readonly identity: string; readonly recipient: string }> {
+  const { identity, recipient } = await generateAgeKey();
+  return { id: digestOf(recipient).slice(0, 16), identity, recipient };
+}
+
+/** Seals a store key to recipients: the envelope's bytes and their digest. */
+export async function sealEnvelope(
+  identity: string,
+  recipients: readonly string[],
+): Promise<{ readonly bytes: Buffer; readonly digest: Digest }> {
+  const bytes = await seal(Buffer.from(`${identity}\n`), [...new Set(recipients)]);
+  return { bytes, digest: digestOf(bytes) };
+}
+
+/** The identities of all store keys that one of the given identities opens, by id. Envelopes that do not open are left out. */
+export async function openStoreKeys(
+  reader: StoreReader,
+  storeKeys: readonly StoreKey[],
+  identities: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const opened = new Map<string, string>();
+  if (identities.length === 0) return opened;
+  const names = (await reader.list()).map((file) => file.name);
+  for (const key of storeKeys) {
+    const grants = names.filter((name) => name.startsWith(`keys/${key.id}.`) && name !== envelopeFile(key.id));
+    for (const name of [envelopeFile(key.id), ...grants]) {
+      const bytes = await reader.read(name);
+      if (
+        bytes === null ||
+        (name === envelopeFile(key.id) ? digestOf(bytes) !== key.envelope : name !== grantFile(key.id, digestOf(bytes)))
+      )
+        continue;
+      const result = await open(bytes, identities);
+      if ('refused' in result) continue;
+      const identity = result.plaintext.toString('utf8').trim();
+      // An envelope is not authenticated by itself; the recipient in the signed ledger is what it must fit.
+      if ((await recipientOf(identity).catch(() => '')) !== key.recipient)
+        throw new AgentError('BUNDLE_DAMAGED', `the envelope of store key ${key.id} holds another key`);
+      opened.set(key.id, identity);
+      break;
+    }
+  }
+  return opened;
+}

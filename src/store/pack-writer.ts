@@ -1,0 +1,104 @@
+import { digestOf, type Digest } from '../core/digest.ts';
+import { seal } from './age.ts';
+import type { ChunkIndex } from './chunk-index.ts';
+import { decodeFrame, encodeFrame } from './frame.ts';
+import { encodePack, type FrameEntry, type PackHeader } from './pack.ts';
+import type { PackEntry } from './packlist.ts';
+
+/** Plaintext bytes that share a frame. */
+const FRAME_SIZE = 256 * 1024;
+/** Encoded bytes at which a pack is closed; with the frames in flight a pack stays under 32 MiB. */
+const PACK_SIZE = 16 * 1024 * 1024;
+const IN_FLIGHT = 3;
+
+/** Where a sealed pack goes. */
+export type PackSink = (pack: { readonly entry: PackEntry; readonly header: PackHeader; readonly bytes: Buffer }) => Promise<void>;
+
+/** Gathers new chunks into frames and frames into sealed packs. A chunk that the index knows is not written again. */
+export class PackWriter {
+  readonly #index: ChunkIndex;
+  readonly #sink: PackSink;
+  readonly #key: { readonly id: string; readonly recipient: string };
+  #chunks: { readonly digest: Digest; readonly bytes: Buffer }[] = [];
+  #chunkBytes = 0;
+  #frames: { readonly entry: Omit<FrameEntry, 'size'>; readonly encoded: Promise<Buffer> }[] = [];
+  #packBytes = 0;
+  readonly #written: PackEntry[] = [];
+
+  constructor(options: {
+    readonly index: ChunkIndex;
+    readonly sink: PackSink;
+    readonly key: { readonly id: string; readonly recipient: string };
+  }) {
+    this.#index = options.index;
+    this.#sink = options.sink;
+    this.#key = options.key;
+  }
+
+  /** Adds a chunk; `bytes` may not be changed afterwards. Resolves when there is room for more. */
+  async put(digest: Digest, bytes: Buffer): Promise<void> {
+    if (this.#index.has(digest)) return;
+    this.#index.table.add(digest, {
+      pack: this.#index.nextPack,
+      frame: this.#frames.length,
+      offset: this.#chunkBytes,
+      length: bytes.length,
+    });
+    this.#chunks.push({ digest, bytes });
+    this.#chunkBytes += bytes.length;
+    if (this.#chunkBytes < FRAME_SIZE) return;
+    await this.#closeFrame();
+    if (this.#packBytes >= PACK_SIZE) await this.#closePack(undefined);
+  }
+
+  /** A chunk that was put and whose pack is not sealed yet, or null. */
+  async peek(digest: Digest): Promise<Buffer | null> {
+    const place = this.#index.table.get(digest);
+    if (place?.pack !== this.#index.nextPack) return null;
+    const frame = this.#frames[place.frame];
+    if (frame === undefined) return this.#chunks.find((chunk) => chunk.digest === digest)?.bytes ?? null;
+    return decodeFrame(await frame.encoded, frame.entry.raw).subarray(place.offset, place.offset + place.length);
+  }
+
+  /** Puts the top chunk, closes the last pack and returns every pack written, the one with the top last. */
+  async finish(top: Buffer): Promise<readonly PackEntry[]> {
+    const digest = digestOf(top);
+    // The top must lie in the last pack even if an older pack has the same bytes.
+    this.#chunks.push({ digest, bytes: top });
+    this.#index.table.add(digest, { pack: this.#index.nextPack, frame: this.#frames.length, offset: this.#chunkBytes, length: top.length });
+    this.#chunkBytes += top.length;
+    await this.#closePack(digest);
+    return this.#written;
+  }
+
+  async #closeFrame(): Promise<void> {
+    if (this.#chunks.length === 0) return;
+    const plaintext = Buffer.concat(this.#chunks.map((chunk) => chunk.bytes));
+    const entry = { raw: plaintext.length, chunks: this.#chunks.map((chunk) => [chunk.digest, chunk.bytes.length] as const) };
+    const encoded = encodeFrame(plaintext);
+    // A failure is seen where the pack is closed; until then it may not count as unhandled.
+    encoded.catch(() => undefined);
+    this.#frames.push({ entry, encoded });
+    this.#chunks = [];
+    this.#chunkBytes = 0;
+    const settled = this.#frames.at(-IN_FLIGHT);
+    if (settled !== undefined) this.#packBytes += (await settled.encoded).length;
+  }
+
+  async #closePack(top: Digest | undefined): Promise<void> {
+    await this.#closeFrame();
+    const encoded = await Promise.all(this.#frames.map((frame) => frame.encoded));
+    const header: PackHeader = {
+      format: 'perdure-pack/1',
+      frames: this.#frames.map(({ entry }, at) => ({ ...entry, size: encoded[at]?.length ?? 0 })),
+      ...(top === undefined ? {} : { top }),
+    };
+    this.#frames = [];
+    this.#packBytes = 0;
+    const bytes = await seal(encodePack(header, encoded), [this.#key.recipient]);
+    const entry = { digest: digestOf(bytes), size: bytes.length, key: this.#key.id };
+    this.#index.namePack(entry.digest);
+    this.#written.push(entry);
+    await this.#sink({ entry, header, bytes });
+  }
+}

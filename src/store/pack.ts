@@ -1,0 +1,71 @@
+import { canonical, parseJson, type Json } from '../core/canonical.ts';
+import { digestOf, type Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
+import { packHeaderValid } from '../core/generated/validators.js';
+import { decodeFrame } from './frame.ts';
+
+/** A frame of a pack: its encoded size, its plaintext size, and the chunks in it, one after the other. */
+export interface FrameEntry {
+  readonly size: number;
+  readonly raw: number;
+  readonly chunks: readonly (readonly [Digest, number])[];
+}
+
+/** The first line of a pack. */
+export interface PackHeader {
+  readonly format: 'perdure-pack/1';
+  readonly frames: readonly FrameEntry[];
+  /** The chunk by which the pack's state is entered: the facts, or the sheet of secrets. */
+  readonly top?: Digest;
+}
+
+/** A pack in plaintext, parsed. */
+export interface OpenPack {
+  readonly header: PackHeader;
+  /** The plaintext of one frame. */
+  frame(index: number): Buffer;
+}
+
+/** Joins header and frames to the plaintext of a pack. */
+export function encodePack(header: PackHeader, frames: readonly Buffer[]): Buffer {
+  return Buffer.concat([Buffer.from(`${canonical(header as unknown as Json)}\n`), ...frames]);
+}
+
+/** Reads the plaintext of a pack; throws PACK_DAMAGED. */
+export function decodePack(plaintext: Buffer): OpenPack {
+  const end = plaintext.indexOf(0x0a);
+  const value = end < 0 ? undefined : parseJson(plaintext.toString('utf8', 0, end));
+  if (!packHeaderValid(value)) throw new AgentError('PACK_DAMAGED', 'a pack has no valid header');
+  const header = value as PackHeader;
+  const starts: number[] = [];
+  let at = end + 1;
+  for (const frame of header.frames) {
+    starts.push(at);
+    at += frame.size;
+    if (frame.chunks.reduce((sum, [, size]) => sum + size, 0) !== frame.raw)
+      throw new AgentError('PACK_DAMAGED', 'a frame of a pack does not add up');
+  }
+  if (at !== plaintext.length) throw new AgentError('PACK_DAMAGED', 'a pack is longer or shorter than its header says');
+  return {
+    header,
+    frame(index) {
+      const entry = header.frames[index];
+      const start = starts[index];
+      if (entry === undefined || start === undefined) throw new AgentError('PACK_DAMAGED', 'a pack has no such frame');
+      return decodeFrame(plaintext.subarray(start, start + entry.size), entry.raw);
+    },
+  };
+}
+
+/** Checks every chunk of a pack against its digest; throws PACK_DAMAGED. */
+export function checkPack(pack: OpenPack): void {
+  pack.header.frames.forEach((entry, index) => {
+    const plaintext = pack.frame(index);
+    let at = 0;
+    for (const [digest, size] of entry.chunks) {
+      if (digestOf(plaintext.subarray(at, at + size)) !== digest)
+        throw new AgentError('PACK_DAMAGED', 'a chunk is not what its digest says');
+      at += size;
+    }
+  });
+}

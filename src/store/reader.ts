@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { AgentError } from '../core/errors.ts';
+import type { Files } from '../core/files.ts';
+import { FORMAT_FILE, FORMAT_LINE, kindOfFile } from './layout.ts';
+
+/** Reads the travelling files of a control directory or a bundle, wherever they lie. Writes nothing. */
+export interface StoreReader {
+  /** How to name it to a person. */
+  readonly name: string;
+  /** Names and sizes of the travelling files, sorted by name. */
+  list(): Promise<readonly { readonly name: string; readonly size: number }[]>;
+  /** A file's bytes, or null where there is none. */
+  read(name: string): Promise<Buffer | null>;
+}
+
+/** Reads a directory: `.perdure` of a root, or a bundle directory. */
+export function directoryReader(files: Files, path: string, name = path): StoreReader {
+  return {
+    name,
+    read: (file) => files.readIfPresent(join(path, file)),
+    async list() {
+      const found: { name: string; size: number }[] = [];
+      const visit = async (prefix: string, depth: number): Promise<void> => {
+        for (const entry of await files.list(join(path, prefix))) {
+          const file = prefix === '' ? entry : `${prefix}/${entry}`;
+          if (kindOfFile(file) !== null) found.push({ name: file, size: (await files.size(join(path, file))) ?? 0 });
+          else if (
+            depth < 2 &&
+            (prefix === '' ? ['manifests', 'packlists', 'packs', 'keys'] : prefix === 'packs' ? [entry] : []).includes(entry)
+          )
+            await visit(file, depth + 1);
+        }
+      };
+      await visit('', 0);
+      return found;
+    },
+  };
+}
+
+/** Checks the format line before anything else is read; throws BUNDLE_DAMAGED or FORMAT_UNSUPPORTED. */
+export async function checkFormat(reader: StoreReader): Promise<void> {
+  const text = (await reader.read(FORMAT_FILE))?.toString('latin1');
+  if (text === FORMAT_LINE) return;
+  if (text === undefined)
+    throw new AgentError('BUNDLE_DAMAGED', `'${reader.name}' has no format file: it is no agent and no bundle, or the copy was cut`);
+  if (/^perdure [0-9]+\n$/.test(text))
+    throw new AgentError('FORMAT_UNSUPPORTED', `'${reader.name}' is in format '${text.trim()}'; this program reads 'perdure 1'`, {
+      hints: [{ command: 'npm i -g perdure@latest', effect: 'a newer program may read it; nothing was changed' }],
+    });
+  throw new AgentError('BUNDLE_DAMAGED', `the format file of '${reader.name}' is damaged`);
+}
+
+/** Reads from the first of several readers that has a file. */
+export function readFrom(readers: readonly StoreReader[]): (name: string) => Promise<Buffer | null> {
+  return async (name) => {
+    for (const reader of readers) {
+      const bytes = await reader.read(name);
+      if (bytes !== null) return bytes;
+    }
+    return null;
+  };
+}
