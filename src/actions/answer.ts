@@ -6,9 +6,9 @@ import { appendRecord } from './append-record.ts';
 import { checkOpened, checkSealed } from './check-store.ts';
 import { compareLive } from './live-tree.ts';
 import type { Ports } from './ports.ts';
-import { hasHost, openSession, type HostSession } from './session.ts';
+import { hasHost, type HostSession } from './session.ts';
 import { readSettings } from './settings.ts';
-import { withWriter } from './writer.ts';
+import { openSettled, withWriter } from './writer.ts';
 
 export interface AnswerResult {
   readonly session: HostSession;
@@ -51,7 +51,7 @@ export async function decline(ports: Ports): Promise<AnswerResult> {
 
 /** The answer that this host gave to the newest offer, if it was this one: the reply is then the same to the byte. */
 async function givenAnswer(ports: Ports, kind: 'promote' | 'decline'): Promise<AnswerResult | null> {
-  const session = await openSession(ports);
+  const session = await openSettled(ports);
   if (!hasHost(session) || session.state.offer !== null || session.view.seen !== 'contained') return null;
   const last = session.chain.records.findLast(
     ({ record }) => record.kind === 'promote' || record.kind === 'decline' || record.kind === 'offer',

@@ -4,14 +4,16 @@ import { instant } from '../core/clock.ts';
 import { AgentError } from '../core/errors.ts';
 import { saveHost, type Host } from '../host/home.ts';
 import { saveMemory, type AgentMemory } from '../host/memory.ts';
+import { samePlace, type HomeId } from '../host/place.ts';
 import type { ProcessId } from '../providers/processes.ts';
 import { APPEND_ORDER, type AppendSteps } from '../ledger/append.ts';
 import { signRecord, type LedgerRecord, type SignedRecord } from '../ledger/record.ts';
 import { epochAfter, reduce } from '../ledger/reduce.ts';
 import { seenOf } from '../ledger/seen.ts';
+import { outcomeOf } from '../ledger/standing.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
-import { openRoot, outcomeOf, type HostSession, type Session } from './session.ts';
+import { openRoot, type HostSession, type Session } from './session.ts';
 
 type Later = Exclude<LedgerRecord, { kind: 'init' }>;
 type OnlyOf<R> = R extends Later ? Omit<R, 'format' | 'seq' | 'prev' | 'agent' | 'epoch' | 'by' | 'at'> : never;
@@ -21,6 +23,11 @@ export type Draft = OnlyOf<Later>;
 /** What appending needs of a place where a ledger is. */
 export interface AppendTarget {
   readonly session: Pick<Session, 'ports' | 'control' | 'place' | 'name' | 'memory'> & { readonly host: Host };
+  /**
+   * Who this host was when it signed. A host directory that was restored since may not confirm itself with an old
+   * assertion that it finds pending.
+   */
+  readonly signedAs: HomeId;
   /** The state before, or null for the first record. */
   readonly before: LedgerState | null;
   /** Bytes of the ledger's whole lines, and of the torn one behind them. */
@@ -41,7 +48,10 @@ export async function appendRecord(session: HostSession, draft: Draft): Promise<
     epoch: epochAfter(state, { kind: draft.kind, asserted: draft.kind === 'resume' ? draft.asserted : undefined }),
     ...draft,
   } as Later;
-  await appendSigned({ session, before: chain.state, length: chain.length, torn: chain.torn }, signRecord(record, host.key));
+  await appendSigned(
+    { session, signedAs: host.actual, before: chain.state, length: chain.length, torn: chain.torn },
+    signRecord(record, host.key),
+  );
   return (await openRoot(ports, session.root)) as HostSession;
 }
 
@@ -55,13 +65,19 @@ export async function settlePending(session: Session): Promise<Session> {
     return session;
   }
   // A copy of the root does not finish what was begun in the agent.
-  if (memory.pending.place.ino !== place.ino || memory.pending.place.birth !== place.birth) return session;
+  if (!samePlace(memory.pending.place, place)) return session;
   await appendSigned(
-    { session: { ...session, host }, before: outcome === 'settle' ? null : chain.state, length: chain.length, torn: chain.torn },
+    {
+      session: { ...session, host },
+      signedAs: memory.pending.home,
+      before: outcome === 'settle' ? null : chain.state,
+      length: chain.length,
+      torn: chain.torn,
+    },
     pending,
     outcome === 'settle',
   );
-  return openRoot(ports, session.root);
+  return openRoot(ports, session.root, { unfinished: true });
 }
 
 /** Runs the steps of APPEND_ORDER; `there` where the ledger has the record already and only the memory moves. */
@@ -72,7 +88,10 @@ export async function appendSigned(target: AppendTarget, signed: SignedRecord, t
   const ledger = join(control, LEDGER_FILE);
   const steps: AppendSteps<Promise<void>> = {
     pending: () =>
-      saveMemory(files, host.directory, { ...memoryBefore(session, signed), pending: { line: signed.line, place: session.place } }),
+      saveMemory(files, host.directory, {
+        ...memoryBefore(session, signed),
+        pending: { line: signed.line, place: session.place, home: target.signedAs },
+      }),
     claim: () => claim(session, signed),
     append: async () => {
       if (torn > 0) await files.truncate(ledger, length);
@@ -80,7 +99,7 @@ export async function appendSigned(target: AppendTarget, signed: SignedRecord, t
     },
     settle: async () => {
       const after = there || target.before === null ? null : reduce(target.before, signed);
-      await settle(session, signed, after);
+      await settle(target, signed, after);
       await files.remove(claimPath(control, signed));
     },
   };
@@ -93,19 +112,19 @@ export async function noteSeen(session: HostSession, state: LedgerState): Promis
   if (memory !== null) await saveMemory(ports.files, host.directory, { ...memory, seen: seenOf(state) });
 }
 
-async function settle(session: AppendTarget['session'], signed: SignedRecord, after: LedgerState | null): Promise<void> {
+async function settle({ session, signedAs }: AppendTarget, signed: SignedRecord, after: LedgerState | null): Promise<void> {
   const { ports, host, place } = session;
   const { record, digest } = signed;
   const { format, agent, name, home } = memoryBefore(session, signed);
   const asserted = record.kind === 'resume' && record.asserted === 'here';
   const confirmed = asserted || record.kind === 'promote' || record.kind === 'init';
-  if (asserted) await saveHost(ports.files, { ...host, noted: host.actual });
+  if (asserted) await saveHost(ports.files, { ...host, noted: signedAs });
   const seen = after === null ? { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' } : seenOf(after);
   await saveMemory(ports.files, host.directory, {
     format,
     agent,
     name,
-    home: confirmed ? host.actual : home,
+    home: confirmed ? signedAs : home,
     roots: [{ name: 'main', place }],
     seen,
   });

@@ -16,7 +16,7 @@ import { assertMay } from './may.ts';
 import { openSession, type HostSession, type Session } from './session.ts';
 import { readSettings } from './settings.ts';
 import { shareStoreKeys } from './store-keys.ts';
-import { withWriter } from './writer.ts';
+import { openSettled, withWriter } from './writer.ts';
 
 /** For whom a fence offers the agent. */
 export type FenceTarget = { readonly invite: Invite } | { readonly known: string };
@@ -71,7 +71,7 @@ export async function planFence(ports: Ports, options: FenceOptions): Promise<Fe
 
 /** Stops the agent from acting: fence, drain and stop, look for writers, final checkpoint, and with a target the offer. */
 export async function fence(ports: Ports, options: FenceOptions): Promise<FenceResult> {
-  const opened = await openSession(ports);
+  const opened = await openSettled(ports);
   const already = alreadyOffered(opened, options);
   if (already !== null) return already;
   return withWriter(ports, 'fence', async (session) => {

@@ -5,6 +5,7 @@ import { canonical, type Json } from '../core/canonical.ts';
 import { instant } from '../core/clock.ts';
 import { AgentError } from '../core/errors.ts';
 import { createHost, loadHost, type Host } from '../host/home.ts';
+import { forgetAgent } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { parseChain } from '../ledger/chain.ts';
 import { signRecord, type AgentId, type Epoch, type InitRecord } from '../ledger/record.ts';
@@ -52,13 +53,13 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   await files.makeDirectory(directory);
   const root = await realpath(directory);
   const control = join(root, CONTROL);
-  if (unfinished === null) await files.removeTree(control);
+  if (unfinished === null) await removeStillborn(ports, control);
   await claimInit(ports, control);
   const host =
     (await loadHost(files, ports.hostDirectory, ports.machine)) ??
     (await createHost(files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
   if (unfinished === null) await begin(ports, { root, control, host, kit, name: options.name ?? basename(root) });
-  else await underLock(ports, unfinished, async () => settlePending(await openRoot(ports, root)));
+  else await underLock(ports, unfinished, async () => settlePending(await openRoot(ports, root, { unfinished: true })));
   await writeSettings(files, control, { profile: profile.data.name });
   // Last: a control directory without it is an init that was interrupted.
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
@@ -94,7 +95,10 @@ async function begin(
   };
   const signed = signRecord(record, host.key);
   await underLock(ports, signed.digest, async () => {
-    await appendSigned({ session: { ports, control, place, name, memory: null, host }, before: null, length: 0, torn: 0 }, signed);
+    await appendSigned(
+      { session: { ports, control, place, name, memory: null, host }, signedAs: host.actual, before: null, length: 0, torn: 0 },
+      signed,
+    );
     if (kit !== null && recovery !== null && !(await files.create(kit, recovery.text)))
       throw new AgentError('KIT_EXISTS', `'${kit}' appeared meanwhile; it was left as it is`);
   });
@@ -108,6 +112,13 @@ async function unfinishedInit({ files }: Ports, directory: string, kit: string |
   const [recovery] = state.recovery;
   const fits = kit === null ? recovery === undefined : (await readKit(files, kit))?.key === recovery?.key;
   return fits && (recovery !== undefined) === (kit !== null) ? state.agent : null;
+}
+
+/** Clears what an init left that cannot be finished: no key of it was ever shown to anybody. */
+async function removeStillborn({ files, hostDirectory }: Ports, control: string): Promise<void> {
+  const bytes = await files.readIfPresent(join(control, LEDGER_FILE));
+  if (bytes?.includes(0x0a) === true) await forgetAgent(files, hostDirectory, parseChain(bytes).state.agent);
+  await files.removeTree(control);
 }
 
 /** An agent does not lie within another one, nor is one made twice. */

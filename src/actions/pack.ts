@@ -191,11 +191,15 @@ async function writeDirectory(session: Session, contents: Contents, target: stri
   return total;
 }
 
+/** Milliseconds after which a temporary in a bundle directory is not that of a pack that goes on beside this one. */
+const ABANDONED = 3_600_000;
+
 /** A directory must be empty, or a bundle of this agent that is not newer. */
 async function refuseForeign({ ports, chain, name }: Session, target: string): Promise<void> {
   const { files } = ports;
   const reader = directoryReader(files, target);
-  const names = await files.list(target);
+  await files.sweep(target, ports.clock.now() - ABANDONED);
+  const names = (await files.list(target)).filter((one) => !one.endsWith('.tmp'));
   if (names.length === 0) return;
   const bytes = await reader.read(LEDGER_FILE);
   if (bytes === null) {

@@ -4,9 +4,9 @@ import { seal } from '../store/age.ts';
 import { appendRecord } from './append-record.ts';
 import type { Ports } from './ports.ts';
 import { assertMay } from './may.ts';
-import { openSession, type HostSession } from './session.ts';
+import type { HostSession } from './session.ts';
 import { readersOf } from './store-keys.ts';
-import { withWriter } from './writer.ts';
+import { openSettled, withWriter } from './writer.ts';
 
 export interface ResumeOptions {
   readonly assert?: 'here' | 'accept-loss' | undefined;
@@ -25,7 +25,7 @@ export interface ResumeResult {
  */
 export async function resume(ports: Ports, { assert, reason }: ResumeOptions): Promise<ResumeResult> {
   const action = assert === undefined ? 'resume' : assert === 'here' ? 'resume-here' : 'accept-loss';
-  const opened = assertMay(await openSession(ports), action);
+  const opened = assertMay(await openSettled(ports), action);
   if (assert !== 'accept-loss' && decide(opened.state, opened.view, 'act').allowed) return { session: opened, recorded: false };
   if (assert !== undefined && (reason === undefined || reason.trim() === ''))
     throw new AgentError('ASSERTION_UNCONFIRMED', 'what you assert is signed with your reason, and none is given', {

@@ -5,14 +5,12 @@ import type { Digest } from '../core/digest.ts';
 import { loadHost, type Host } from '../host/home.ts';
 import { loadMemory, type AgentMemory } from '../host/memory.ts';
 import { compareHome, placeOf, samePlace, type Place } from '../host/place.ts';
-import { pendingOutcome } from '../ledger/append.ts';
 import { parseChain, type Chain } from '../ledger/chain.ts';
 import type { HostView, RootRelation } from '../ledger/conditions.ts';
 import { parseLine, type SignedRecord } from '../ledger/record.ts';
-import { reduce } from '../ledger/reduce.ts';
-import { compareSeen, type Seen } from '../ledger/seen.ts';
+import { standingOf } from '../ledger/standing.ts';
 import type { LedgerState } from '../ledger/state.ts';
-import { LEDGER_FILE } from '../store/layout.ts';
+import { FORMAT_FILE, LEDGER_FILE } from '../store/layout.ts';
 import { checkFormat, directoryReader, type StoreReader } from '../store/reader.ts';
 import type { Ports } from './ports.ts';
 
@@ -64,16 +62,16 @@ export async function openSession(ports: Ports): Promise<Session> {
   return openRoot(ports, await findRoot(ports));
 }
 
-/** Opens a given agent root. Reads only. */
-export async function openRoot(ports: Ports, root: string): Promise<Session> {
+/** Opens a given agent root; `unfinished` also one whose init was interrupted. Reads only. */
+export async function openRoot(ports: Ports, root: string, { unfinished = false } = {}): Promise<Session> {
   const { files } = ports;
   const control = join(root, CONTROL);
   const reader = directoryReader(files, control, root);
-  if (!(await files.exists(join(control, 'format'))) && !(await files.exists(join(control, LEDGER_FILE))))
+  if (!unfinished && !(await files.exists(join(control, FORMAT_FILE))))
     throw new AgentError('AGENT_MISSING', `an init of '${root}' was interrupted`, {
       hints: [{ command: `agent init '${root}' --recovery-kit FILE`, effect: 'the same command again finishes it' }],
     });
-  await checkFormat(reader);
+  if (!unfinished) await checkFormat(reader);
   const bytes = (await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0);
   const host = await loadHost(files, ports.hostDirectory, ports.machine);
   const first = parseLine(bytes.toString('utf8', 0, Math.max(0, bytes.indexOf(0x0a))));
@@ -82,37 +80,23 @@ export async function openRoot(ports: Ports, root: string): Promise<Session> {
   const place = await placeOf(files, root);
   if (place === null) throw new AgentError('AGENT_MISSING', `'${root}' is gone`);
   const pending = memory?.pending === undefined ? null : parseLine(memory.pending.line);
-  const outcome = outcomeOf(chain, pending);
-  const state = pending !== null && outcome === 'append' ? reduce(chain.state, pending) : chain.state;
-  const digests = pending !== null && outcome === 'append' ? [...chain.digests, pending.digest] : chain.digests;
-  const seen = outcome === 'lost' && pending !== null ? seenOfPending(pending) : (memory?.seen ?? null);
+  const { state, seen, relation } = standingOf(chain, { seen: memory?.seen ?? null, pending });
   const session = { ports, root, control, place, reader, chain, state, host, memory, pending, name: memory?.name ?? basename(root) };
   if (host === null) return { ...session, view: null };
   const view: HostView = {
     key: host.key.publicKey,
     self: compareHome(memory?.home ?? host.noted, host.actual),
     root: await rootRelation(session),
-    seen: compareSeen({ digests, state }, seen),
+    seen: relation,
     seenEpoch: seen?.epoch ?? 0,
     seenOffered: seen?.offered ?? false,
   };
   return { ...session, view };
 }
 
-/** How a pending record stands to a chain. */
-export function outcomeOf(chain: Pick<Chain, 'digests'>, pending: SignedRecord | null): ReturnType<typeof pendingOutcome> {
-  if (pending === null) return 'none';
-  const { record, digest } = pending;
-  return pendingOutcome(chain, { seq: record.seq, prev: record.kind === 'init' ? undefined : record.prev, digest });
-}
-
 /** Whether this host has keys at all. */
 export function hasHost(session: Session): session is HostSession {
   return session.host !== null && session.view !== null;
-}
-
-function seenOfPending({ record, digest }: SignedRecord): Seen {
-  return { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' };
 }
 
 async function rootRelation({ ports, memory, place, chain }: Pick<Session, 'ports' | 'memory' | 'place' | 'chain'>): Promise<RootRelation> {

@@ -46,10 +46,15 @@ export interface Files {
   append(path: string, bytes: Uint8Array | string, options: { readonly at: number }): Promise<void>;
   truncate(path: string, size: number): Promise<void>;
   remove(path: string): Promise<void>;
+  /** Removes temporaries that a crash left in a directory: those of names with `prefix`, last written before `before` (ms since 1970). */
+  sweep(path: string, before: number, prefix?: string): Promise<void>;
   removeTree(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   syncDirectory(path: string): Promise<void>;
 }
+
+/** Names of the temporaries that this layer makes. */
+const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;
 
 /** Builds the file layer on a file system. */
 export function createFiles(fs: FileSystem, before: BeforeChange = () => undefined): Files {
@@ -210,6 +215,14 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     async remove(path) {
       before('remove', path);
       await io.rm(path, { force: true });
+    },
+    async sweep(path, before, prefix = '') {
+      const names = await io.readdir(path).catch(() => []);
+      for (const name of names) {
+        if (!TEMPORARY.test(name) || !name.startsWith(prefix)) continue;
+        const found = await io.lstat(`${path}/${name}`).catch(() => null);
+        if (found !== null && found.mtimeMs < before) await io.rm(`${path}/${name}`, { force: true });
+      }
     },
     async removeTree(path) {
       before('removeTree', path);

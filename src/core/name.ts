@@ -83,7 +83,6 @@ export function fsPath(base: string, path: string): string | Buffer {
 /** A name or text for a terminal: control characters and bytes that are not UTF-8 are shown, never sent. */
 export function showName(text: string): string {
   return text.replace(
-     
     /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
     (char) => {
       const unit = char.charCodeAt(0);

@@ -16,8 +16,8 @@ export interface AgentMemory {
   /** The roots that are the agent here; others are copies. */
   readonly roots: readonly { readonly name: string; readonly place: Place }[];
   readonly seen?: { readonly seq: number; readonly digest: Digest; readonly epoch: number; readonly offered: boolean };
-  /** A record that was signed and may or may not be in the ledger: it is the next one or none is. */
-  readonly pending?: { readonly line: string; readonly place: Place };
+  /** A record that was signed and may or may not be in the ledger: it is the next one or none is; and who this host was then. */
+  readonly pending?: { readonly line: string; readonly place: Place; readonly home: HomeId };
 }
 
 /** Reads what this host remembers of an agent; null where it never met it. Throws HOST_DAMAGED. */
@@ -42,6 +42,11 @@ export async function loadMemory(files: Files, directory: string, agent: Digest)
 /** Writes what this host remembers; durable when it returns. */
 export async function saveMemory(files: Files, directory: string, memory: AgentMemory): Promise<void> {
   await files.replace(memoryPath(directory, memory.agent), `${canonical(memory as unknown as Json)}\n`);
+}
+
+/** Forgets an agent that never came to be. */
+export async function forgetAgent(files: Files, directory: string, agent: Digest): Promise<void> {
+  await files.remove(memoryPath(directory, agent));
 }
 
 /** The agents that this host remembers. */

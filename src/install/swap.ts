@@ -34,6 +34,8 @@ export async function swapIn(files: Files, paths: SwapPaths, finish: () => void)
  * finished, so that the target is the new tree.
  */
 export async function recoverSwap(files: Files, paths: SwapPaths, finish: () => void = () => undefined): Promise<boolean> {
+  // A journal that a crash left half-written.
+  await files.sweep(dirname(paths.journal), Number.POSITIVE_INFINITY, basename(paths.journal));
   const journal = await files.readIfPresent(paths.journal);
   if (journal === null) {
     await files.removeTree(paths.staging);

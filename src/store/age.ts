@@ -37,8 +37,11 @@ export async function seal(plaintext: Uint8Array, recipients: readonly string[])
 /** What `open` found: the plaintext, or that no identity fits, or that the file is damaged. */
 export type Opened = { readonly plaintext: Buffer } | { readonly refused: 'no-key' | 'damaged' };
 
-/** Opens an age file with the first identity that fits. Nothing is released before the tag of the whole file has passed. */
-export async function open(file: Buffer, identities: readonly string[]): Promise<Opened> {
+/**
+ * Opens an age file with the first identity that fits, or with a passphrase (only where one is asked for: it costs much
+ * memory and time). Nothing is released before the tag of the whole file has passed.
+ */
+export async function open(file: Buffer, identities: readonly string[], options: { readonly passphrase?: string } = {}): Promise<Opened> {
   const length = headerLength(file);
   if (length === null) return { refused: 'damaged' };
   const header = file.subarray(0, length);
@@ -46,6 +49,7 @@ export async function open(file: Buffer, identities: readonly string[]): Promise
   const age = await library();
   const decrypter = new age.Decrypter();
   for (const identity of identities) decrypter.addIdentity(identity);
+  if (options.passphrase !== undefined) decrypter.addPassphrase(options.passphrase);
   let fileKey: Uint8Array;
   try {
     fileKey = await decrypter.decryptHeader(header);

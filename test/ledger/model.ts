@@ -1,0 +1,350 @@
+import type { Digest } from '../../src/core/digest.ts';
+import type { PublicKey } from '../../src/core/ssh/key.ts';
+import { APPEND_ORDER, type AppendSteps } from '../../src/ledger/append.ts';
+import { CONDITIONS, type Action, type Condition, type HostView } from '../../src/ledger/conditions.ts';
+import { decide } from '../../src/ledger/decide.ts';
+import type { Epoch, LedgerRecord } from '../../src/ledger/record.ts';
+import { epochAfter, reduce, type Entry } from '../../src/ledger/reduce.ts';
+import { compareSeen, seenOf, type Seen } from '../../src/ledger/seen.ts';
+import { standingOf, type Standing } from '../../src/ledger/standing.ts';
+import type { LedgerState } from '../../src/ledger/state.ts';
+
+/**
+ * A world of three hosts, in which every ledger that ever lay in a root can lie in any root of any host again at any time
+ * (rsync, cp, a bundle, a restored directory), every memory of a host can be restored, and every append can be cut
+ * between its steps. It calls the program's own reduce, decide, standingOf, compareSeen and APPEND_ORDER.
+ */
+export const HOSTS = ['A', 'B', 'C'] as const;
+type HostName = (typeof HOSTS)[number];
+/** Two directories a host, so that one can be a copy of the other. */
+const SLOTS = [0, 1] as const;
+
+export interface Memory {
+  readonly seen: Seen | null;
+  /** The pending record, and whether the host directory is still the one in which it was signed. */
+  readonly pending: { readonly entry: Entry; readonly slot: number; readonly home: 'same' | 'restored' } | null;
+  readonly registered: number | null;
+  /** Whether the host directory is the one that it remembers to be. */
+  readonly self: 'same' | 'restored';
+}
+
+export interface World {
+  /** Every ledger that ever was in some root, as the digest of its newest record. */
+  readonly media: readonly string[];
+  readonly memories: Readonly<Record<HostName, Memory>>;
+  /** Earlier memories of each host, which can be restored. */
+  readonly past: Readonly<Record<HostName, readonly Memory[]>>;
+  /** What is true: the newest record that somebody entitled signed, and whether it stopped the agent. */
+  readonly truth: { readonly head: string; readonly stopped: boolean };
+}
+
+/** What an experiment changes in the program's rules. */
+export interface Rules {
+  readonly conditions: readonly Condition[];
+  /** Records past the first. */
+  readonly records: number;
+  readonly order: readonly (typeof APPEND_ORDER)[number][];
+  /** Parts of the world that a smaller one leaves out, so that it can be visited to its end. */
+  readonly restores: boolean;
+  readonly checkpoints: boolean;
+}
+
+export const RULES: Rules = { conditions: CONDITIONS, records: 5, order: APPEND_ORDER, restores: true, checkpoints: true };
+
+export interface Move {
+  readonly name: string;
+  readonly world: World;
+}
+
+interface Chain {
+  readonly state: LedgerState;
+  readonly digests: readonly Digest[];
+}
+
+/** Records by digest, shared by all worlds: a record's digest is its history. */
+const entries = new Map<string, Entry>();
+const chains = new WeakMap<Rules['conditions'], Map<string, Chain | null>>();
+
+const key = (host: HostName): PublicKey => host as unknown as PublicKey;
+
+export function firstWorld(): World {
+  const record = {
+    format: 'perdure-ledger/1',
+    kind: 'init',
+    seq: 0,
+    epoch: 1 as Epoch,
+    by: key('A'),
+    at: '',
+    recipient: '',
+    nonce: '',
+    recovery: [],
+    policy: { cosigned: [] },
+  } as LedgerRecord;
+  const entry = { record, digest: 'i' as Digest };
+  entries.set('i', entry);
+  const fresh: Memory = { seen: null, pending: null, registered: null, self: 'same' };
+  const holder: Memory = { ...fresh, seen: { seq: 0, digest: entry.digest, epoch: 1, offered: false }, registered: 0 };
+  return { media: ['i'], memories: { A: holder, B: fresh, C: fresh }, past: { A: [], B: [], C: [] }, truth: { head: 'i', stopped: false } };
+}
+
+/** All roots that may act now, whatever lies in them. */
+export function actors(world: World, rules: Rules): readonly string[] {
+  const found: string[] = [];
+  for (const host of HOSTS)
+    for (const slot of SLOTS)
+      if (world.media.some((head) => may(world, rules, { host, slot, head }, 'act') !== null)) found.push(`${host}${String(slot)}`);
+  return found;
+}
+
+function restored(memory: Memory): Memory {
+  return { ...memory, self: 'restored', pending: memory.pending === null ? null : { ...memory.pending, home: 'restored' } };
+}
+
+interface Root {
+  readonly host: HostName;
+  readonly slot: number;
+  readonly head: string;
+}
+
+function chainOf(head: string, rules: Rules): Chain | null {
+  const folded = chains.get(rules.conditions) ?? new Map<string, Chain | null>();
+  chains.set(rules.conditions, folded);
+  const known = folded.get(head);
+  if (known !== undefined) return known;
+  const entry = entries.get(head);
+  if (entry === undefined) throw new Error(`no record ${head}`);
+  let chain: Chain | null = null;
+  const { record } = entry;
+  const before = record.kind === 'init' ? null : chainOf(record.prev, rules);
+  try {
+    chain = { state: reduce(before?.state ?? null, entry, rules.conditions), digests: [...(before?.digests ?? []), entry.digest] };
+  } catch {
+    chain = null;
+  }
+  folded.set(head, chain);
+  return chain;
+}
+
+function look(world: World, rules: Rules, { host, slot, head }: Root): { readonly standing: Standing; readonly view: HostView } | null {
+  const chain = chainOf(head, rules);
+  if (chain === null) return null;
+  const memory = world.memories[host];
+  const standing = standingOf(chain, { seen: memory.seen, pending: memory.pending?.entry ?? null }, rules.conditions);
+  const view: HostView = {
+    key: key(host),
+    self: memory.self,
+    root: memory.registered === null ? 'unknown' : memory.registered === slot ? 'registered' : 'elsewhere',
+    seen: standing.relation,
+    seenEpoch: standing.seen?.epoch ?? 0,
+    seenOffered: standing.seen?.offered ?? false,
+  };
+  return { standing, view };
+}
+
+function may(world: World, rules: Rules, root: Root, action: Action): Standing | null {
+  const seen = look(world, rules, root);
+  return seen !== null && decide(seen.standing.state, seen.view, action, rules.conditions).allowed ? seen.standing : null;
+}
+
+/** Every world that one step leads to. */
+export function moves(world: World, rules: Rules): readonly Move[] {
+  const found: Move[] = [];
+  for (const host of HOSTS) {
+    for (const slot of SLOTS) for (const head of world.media) found.push(...rootMoves(world, rules, { host, slot, head }));
+    if (rules.restores)
+      for (const memory of world.past[host])
+        found.push({ name: `restore the host directory of ${host}`, world: withMemory(world, host, restored(memory)) });
+  }
+  return found;
+}
+
+function rootMoves(world: World, rules: Rules, root: Root): readonly Move[] {
+  const found: Move[] = [];
+  const { host, slot, head } = root;
+  const name = (what: string): string => `${what} on ${host}${String(slot)} at ${head}`;
+  const settled = settle(world, rules, root);
+  if (settled !== null) found.push({ name: name('go on with the pending record'), world: settled });
+  const write = (action: Action, record: Partial<LedgerRecord>): void => {
+    // A writer first goes on with what is pending in this root; that is a step of its own here.
+    if (world.memories[host].pending !== null && ['append', 'settle'].includes(look(world, rules, root)?.standing.outcome ?? '')) return;
+    const standing = may(world, rules, root, action);
+    if (standing === null || standing.state.seq >= rules.records) return;
+    const human = action === 'resume-here' && world.memories[host].self !== 'same';
+    // A person who asserts that a restored host is the host tells the truth here; the design says what happens else.
+    if (human && (world.truth.head !== head || standing.state.holder !== key(host))) return;
+    const forsaken =
+      action === 'accept-loss' && standing.seen !== null ? { forsaken: { seq: standing.seen.seq, digest: standing.seen.digest } } : {};
+    found.push(...append(world, rules, root, { standing, record: { ...record, ...forsaken } }));
+  };
+  if (rules.checkpoints) write('checkpoint', { kind: 'checkpoint', manifest: 'm' as Digest });
+  if (chainOf(head, rules)?.state.fenced === false) write('fence', { kind: 'fence' });
+  else for (const target of HOSTS) if (target !== host) write('offer', { kind: 'offer', manifest: 'm' as Digest, target: key(target) });
+  const offer = chainOf(head, rules)?.state.offer?.digest;
+  if (offer !== undefined) {
+    write('promote', { kind: 'promote', offer });
+    write('decline', { kind: 'decline', offer });
+  }
+  if (may(world, rules, root, 'act') === null) {
+    write('resume', { kind: 'resume' });
+    write('resume-here', { kind: 'resume', asserted: 'here' });
+  }
+  write('accept-loss', { kind: 'resume', asserted: 'accept-loss' });
+  found.push(...rehydrate(world, rules, root), ...close(world, rules, root));
+  return found;
+}
+
+/** Signs a record and appends it, cut after each step of the program's order. */
+function append(
+  world: World,
+  rules: Rules,
+  root: Root,
+  { standing, record }: { readonly standing: Standing; readonly record: Partial<LedgerRecord> },
+): readonly Move[] {
+  const { host, slot, head } = root;
+  const { state } = standing;
+  const asserted = record.kind === 'resume' ? record.asserted : undefined;
+  const kind = record.kind as Exclude<LedgerRecord['kind'], 'init'>;
+  const code = `${kind === 'resume' ? (asserted ?? 'resume') : kind}${record.kind === 'offer' ? `>${String(record.target)}` : ''}`;
+  const full = {
+    ...record,
+    seq: state.seq + 1,
+    prev: head,
+    agent: state.agent,
+    by: key(host),
+    epoch: epochAfter(state, { kind, asserted }),
+  } as LedgerRecord;
+  const forsaken = record.kind === 'resume' && record.forsaken !== undefined ? `-${record.forsaken.digest}` : '';
+  const digest = `${head}/${host}:${code}${forsaken === '' ? '' : `(${forsaken.length.toString()}${forsaken.slice(-6)})`}` as Digest;
+  const entry: Entry = { record: full, digest };
+  entries.set(digest, entry);
+  const { order } = rules;
+  const found: Move[] = [];
+  for (let cut = 1; cut <= order.length; cut++) {
+    let now = world;
+    const steps: AppendSteps<void> = {
+      pending: () =>
+        (now = withMemory(now, host, { ...now.memories[host], pending: { entry, slot, home: 'same' } }, truthAfter(now, entry))),
+      claim: () => undefined,
+      append: () => (now = withMedia(now, digest)),
+      settle: () => (now = withMemory(now, host, settledMemory(now.memories[host], { entry, slot, home: 'same' }, rules))),
+    };
+    for (const step of order.slice(0, cut)) steps[step]();
+    found.push({
+      name: `${host}${String(slot)} ${code} at ${head}${cut < order.length ? `, cut after ${order[cut - 1] ?? ''}` : ''}`,
+      world: now,
+    });
+  }
+  return found;
+}
+
+function settledMemory(memory: Memory, { entry, slot, home }: NonNullable<Memory['pending']>, rules: Rules): Memory {
+  const chain = chainOf(entry.digest, rules);
+  const { record } = entry;
+  const confirmed = record.kind === 'promote' || (record.kind === 'resume' && record.asserted === 'here');
+  return {
+    seen: chain === null ? memory.seen : seenOf(chain.state),
+    pending: null,
+    registered: slot,
+    self: confirmed ? home : memory.self,
+  };
+}
+
+/** What a command does first under the lock, in the root where the record was begun. */
+function settle(world: World, rules: Rules, root: Root): World | null {
+  const { host, slot } = root;
+  const memory = world.memories[host];
+  if (memory.pending?.slot !== slot) return null;
+  const { entry } = memory.pending;
+  const outcome = look(world, rules, root)?.standing.outcome;
+  if (outcome !== 'append' && outcome !== 'settle') return null;
+  return withMemory(withMedia(world, entry.digest), host, settledMemory(memory, memory.pending, rules));
+}
+
+/** Puts a ledger in place as `agent rehydrate` does: never an older one, never over a root that may act. */
+function rehydrate(world: World, rules: Rules, root: Root): readonly Move[] {
+  const { host, slot, head } = root;
+  const memory = world.memories[host];
+  const chain = chainOf(head, rules);
+  const seenRule = rules.conditions.some((one) => one.name === 'seen');
+  if (chain === null) return [];
+  const seen: Seen | null =
+    memory.pending === null
+      ? memory.seen
+      : { seq: memory.pending.entry.record.seq, digest: memory.pending.entry.digest, epoch: 0, offered: false };
+  const relation = compareSeen(chain, seen);
+  if (seenRule && relation !== 'none' && relation !== 'contained') return [];
+  const takesPlace = memory.registered === slot || (chain.state.holder !== key(host) && memory.registered === null);
+  return [
+    {
+      name: `rehydrate ${head} into ${host}${String(slot)}`,
+      world: withMemory(world, host, { ...memory, seen: seenOf(chain.state), registered: takesPlace ? slot : memory.registered }),
+    },
+  ];
+}
+
+/** Brings home an answer that lies in some ledger, as `agent close` does. */
+function close(world: World, rules: Rules, { host, slot, head }: Root): readonly Move[] {
+  const seen = look(world, rules, { host, slot, head });
+  if (
+    seen === null ||
+    seen.view.root === 'elsewhere' ||
+    seen.view.seen === 'behind' ||
+    seen.view.seen === 'diverged' ||
+    world.memories[host].pending !== null
+  )
+    return [];
+  const found: Move[] = [];
+  for (const answer of world.media) {
+    const { record } = entries.get(answer) as Entry;
+    if ((record.kind !== 'promote' && record.kind !== 'decline') || record.prev !== head) continue;
+    const chain = chainOf(answer, rules);
+    if (chain === null) continue;
+    found.push({
+      name: `close ${answer} on ${host}${String(slot)}`,
+      world: withMemory(world, host, { ...world.memories[host], seen: seenOf(chain.state) }),
+    });
+  }
+  return found;
+}
+
+function truthAfter({ truth }: World, { record, digest }: Entry): World['truth'] {
+  if (record.kind === 'checkpoint') return { ...truth, head: digest };
+  return { head: digest, stopped: record.kind === 'fence' || record.kind === 'offer' };
+}
+
+function withMedia(world: World, head: string): World {
+  return world.media.includes(head) ? world : { ...world, media: [...world.media, head].sort() };
+}
+
+function withMemory(world: World, host: HostName, memory: Memory, truth = world.truth): World {
+  const old = world.memories[host];
+  const known = world.past[host].some((one) => memoryKey(one) === memoryKey(old));
+  return {
+    ...world,
+    truth,
+    memories: { ...world.memories, [host]: memory },
+    past: known ? world.past : { ...world.past, [host]: [...world.past[host], old].sort((a, b) => (memoryKey(a) < memoryKey(b) ? -1 : 1)) },
+  };
+}
+
+const memoryKeys = new WeakMap<Memory, string>();
+
+function memoryKey(memory: Memory): string {
+  const known = memoryKeys.get(memory);
+  if (known !== undefined) return known;
+  const { seen, pending, registered, self } = memory;
+  const name = `${seen?.digest ?? '-'} ${pending === null ? '-' : `${pending.entry.digest}@${String(pending.slot)}${pending.home}`} ${String(registered)} ${self}`;
+  memoryKeys.set(memory, name);
+  return name;
+}
+
+/** Names a world; worlds with the same name go on alike. */
+export function worldKey({ media, memories, past, truth }: World, { restores }: Rules): string {
+  const known = HOSTS.map((host) => `${memoryKey(memories[host])}${restores ? `|${past[host].map(memoryKey).join()}` : ''}`);
+  return [media.join(), ...known, truth.head, String(truth.stopped)].join('\n');
+}
+
+/** The experiment's rules without one condition. */
+export function without(name: Condition['name']): Rules {
+  return { ...RULES, conditions: CONDITIONS.filter((one) => one.name !== name) };
+}

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import * as nodeFs from 'node:fs';
+import { join } from 'node:path';
+import type { Ports } from '../../src/actions/ports.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import { createFiles, type BeforeChange } from '../../src/core/files.ts';
+import { createProcessTable } from '../../src/providers/processes.ts';
+
+/** A clock that never waits: a sleep only moves it on. */
+export function testClock(): Clock {
+  let offset = 0;
+  return {
+    now: () => Date.now() + offset,
+    sleep: (ms) => {
+      offset += ms;
+      return Promise.resolve();
+    },
+  };
+}
+
+/** The ports of a host that lives below a temporary directory. */
+export function testHost(
+  directory: string,
+  name: string,
+  options: { readonly root?: string; readonly before?: BeforeChange; readonly uid?: number } = {},
+): Ports {
+  return {
+    files: createFiles(nodeFs, options.before),
+    clock: testClock(),
+    processes: createProcessTable(),
+    machine: { id: 'machine', uid: options.uid ?? 1000, label: `user@${name}`, platform: 'linux', node: '20.19.0' },
+    random: randomBytes,
+    hostDirectory: join(directory, `host-${name}`),
+    start: { directory: options.root ?? directory, exact: false },
+    progress: () => undefined,
+  };
+}
+
+/** The same host, looking at another directory. */
+export function at(ports: Ports, directory: string): Ports {
+  return { ...ports, start: { directory, exact: false } };
+}
