@@ -1,22 +1,10 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  ftruncateSync,
-  linkSync,
-  lutimesSync,
-  mkdirSync,
-  openSync,
-  symlinkSync,
-  utimesSync,
-  writeSync,
-  fchmodSync,
-} from 'node:fs';
+import { chmodSync, closeSync, constants, ftruncateSync, linkSync, mkdirSync, openSync, symlinkSync, writeSync, fchmodSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { finishDigest, type Digest } from '../core/digest.ts';
 import { AgentError, systemCode } from '../core/errors.ts';
 import { explain } from '../core/system-error.ts';
 import { ROOT_PATH, childPath, fsPath, nameToBytes, showName, type RelPath } from '../core/name.ts';
+import { setTime } from './times.ts';
 import type { DirectoryEntry, Entry, FileEntry } from '../manifest/entry.ts';
 import { pathFromNames, chunksOf, readDirectory, walkTree, type GetChunk } from '../manifest/tree.ts';
 import type { Facts, SecretSheet } from '../manifest/facts.ts';
@@ -116,8 +104,7 @@ export async function stageTree(tree: StagedTree, directory: string, onFile: (by
     } finally {
       closeSync(fd);
     }
-    const when = utime(entry.mtime);
-    utimesSync(target, when, when);
+    setTime(target, entry.mtime);
     onFile(BigInt(entry.size));
   };
 
@@ -129,28 +116,14 @@ export function finishRoot(directory: string, root: Facts['roots'][number]): voi
   finishDirectory(directory, root);
 }
 
-/**
- * A time for utimes: Node sets no nanoseconds, but seconds with 0.3 µs added reach each microsecond exactly. A number
- * below zero would be taken for now, so that times before 1970 go in as text.
- */
-export function utime(microseconds: string): number | string {
-  const value = BigInt(microseconds);
-  const seconds = value / 1_000_000n;
-  const rest = Number(value % 1_000_000n);
-  const number = Number(seconds) + (rest + 0.3) / 1_000_000;
-  return number < 0 ? String(number) : number;
-}
-
 function finishDirectory(path: string | Buffer, entry: { readonly mode: number; readonly mtime: string }): void {
   chmodSync(path, entry.mode);
-  const when = utime(entry.mtime);
-  utimesSync(path, when, when);
+  setTime(path, entry.mtime);
 }
 
 function makeLink(entry: Extract<Entry, { type: 'link' }>, path: string | Buffer): void {
   symlinkSync(nameToBytes(entry.target), path);
-  const when = utime(entry.mtime);
-  lutimesSync(path, when, when);
+  setTime(path, entry.mtime);
 }
 
 function secretContents({

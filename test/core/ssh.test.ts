@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { exportSigningKey, generateSigningKey, importSigningKey, parsePublicKey } from '../../src/core/ssh/key.ts';
 import { signText, verifyText } from '../../src/core/ssh/signature.ts';
+import { has } from '../support/tools.ts';
 import { temporary } from '../support/tree.ts';
 
 const namespace = 'perdure-ledger@v1';
 
-test('a private key is one that ssh-keygen reads, and comes back', () => {
+test.runIf(has('ssh-keygen'))('a private key is one that ssh-keygen reads, and comes back', () => {
   const directory = temporary();
   const key = generateSigningKey();
   const path = join(directory, 'key');
@@ -17,7 +18,7 @@ test('a private key is one that ssh-keygen reads, and comes back', () => {
   expect(importSigningKey(readFileSync(path, 'utf8'))?.publicKey).toBe(key.publicKey);
 });
 
-test('ssh-keygen verifies what we sign, and refuses an altered text', () => {
+test.runIf(has('ssh-keygen'))('ssh-keygen verifies what we sign, and refuses an altered text', () => {
   const directory = temporary();
   const key = generateSigningKey();
   const blob = signText('hello', { key, namespace });
@@ -31,7 +32,7 @@ test('ssh-keygen verifies what we sign, and refuses an altered text', () => {
   expect(verify('hellO')).not.toBe(0);
 });
 
-test('we verify what ssh-keygen signs', () => {
+test.runIf(has('ssh-keygen'))('we verify what ssh-keygen signs', () => {
   const directory = temporary();
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(directory, 'key')]);
   writeFileSync(join(directory, 'text'), 'hello');

@@ -7,6 +7,7 @@ import { armor } from 'age-encryption';
 import * as vectors from 'cctv-age';
 import { describe, expect, test } from 'vitest';
 import { generateAgeKey, open, seal, type Opened } from '../../src/store/age.ts';
+import { has } from '../support/tools.ts';
 import { temporary } from '../support/tree.ts';
 
 interface Vector {
@@ -71,7 +72,7 @@ describe('age, natively', () => {
     expect(await open(await seal(plaintext, [recipient]), [identity])).toEqual({ plaintext });
   });
 
-  test.each([0, 65_536, 131_072, 200_000])('stock age opens %i bytes that we sealed', async (size) => {
+  test.runIf(has('age')).each([0, 65_536, 131_072, 200_000])('stock age opens %i bytes that we sealed', async (size) => {
     const directory = temporary();
     const { identity, recipient } = await generateAgeKey();
     writeFileSync(join(directory, 'key'), `${identity}\n`);
@@ -79,7 +80,7 @@ describe('age, natively', () => {
     expect(execFileSync('age', ['-d', '-i', join(directory, 'key'), join(directory, 'file')]).equals(Buffer.alloc(size, 9))).toBe(true);
   });
 
-  test('we open what stock age sealed', async () => {
+  test.runIf(has('age'))('we open what stock age sealed', async () => {
     const directory = temporary();
     const { identity, recipient } = await generateAgeKey();
     execFileSync('age', ['-r', recipient, '-o', join(directory, 'file')], { input: Buffer.alloc(131_072, 3) });
