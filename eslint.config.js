@@ -1,7 +1,19 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist', 'src/core/generated', 'node_modules', 'scripts', 'bin', '*.js', 'vitest.config.ts', '.dependency-cruiser.cjs'] },
+  {
+    ignores: [
+      'dist',
+      'src/core/generated',
+      'node_modules',
+      'scripts',
+      'bench',
+      'bin',
+      '*.js',
+      'vitest.config.ts',
+      '.dependency-cruiser.cjs',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   { languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } } },
   {
@@ -29,5 +41,9 @@ export default tseslint.config(
   {
     files: ['src/cli/**', 'src/program.ts', 'src/providers/**', 'test/**'],
     rules: { 'no-restricted-globals': 'off', 'no-restricted-syntax': 'off' },
+  },
+  {
+    files: ['test/**'],
+    rules: { 'max-lines': ['error', { max: 400 }] },
   },
 );

@@ -30,6 +30,7 @@ const commands: Program['commands'] = {
   resume: entry('let the agent act again here', () => import('./commands/resume.ts')),
   guard: entry('run a command only while this host may act', () => import('./commands/guard.ts')),
   context: entry('print identity and body as two labelled inputs', () => import('./commands/context.ts')),
+  'profile allow': entry("let this host run the profile's commands", () => import('./commands/profile/allow.ts')),
   'profile explain': entry('tell what a path is and what becomes of it', () => import('./commands/profile/explain.ts')),
 };
 
@@ -37,7 +38,7 @@ const groups: Program['groups'] = [
   ['keep', ['init', 'checkpoint', 'pack', 'verify']],
   ['look', ['status', 'log', 'show', 'diff', 'context', 'profile explain']],
   ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'decline', 'close']],
-  ['act', ['guard', 'resume']],
+  ['act', ['guard', 'resume', 'profile allow']],
 ];
 
 /** Runs the program for this process; resolves to the exit status. */

@@ -1,13 +1,12 @@
 import { AgentError } from '../core/errors.ts';
 import { signMessage } from '../ledger/message.ts';
 import type { SignedRecord } from '../ledger/record.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { appendRecord } from './append-record.ts';
 import { checkOpened, checkSealed } from './check-store.ts';
 import { compareLive } from './live-tree.ts';
 import type { Ports } from './ports.ts';
 import { hasHost, type HostSession } from './session.ts';
-import { readSettings } from './settings.ts';
+import { readProfile } from './root-profile.ts';
 import { openSettled, withWriter } from './writer.ts';
 
 export interface AnswerResult {
@@ -70,7 +69,7 @@ async function checkOffered(session: HostSession): Promise<readonly string[]> {
     });
   const manifest = state.offer?.manifest ?? state.head;
   const opened = await checkOpened({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
-  const profile = loadProfile((await readSettings(session)).profile);
+  const profile = await readProfile(session);
   const { changes, missingSecrets } = await compareLive(session, opened, { root, profile, trustIndex: false });
   const [first] = changes;
   if (first !== undefined)

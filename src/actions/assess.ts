@@ -11,6 +11,7 @@ import { findEntry, pathFromNames, type GetChunk } from '../manifest/tree.ts';
 import type { Profile } from '../profile/profile.ts';
 import { readGit } from '../providers/git.ts';
 import { sideOf, type OpenState } from './open-state.ts';
+import { factsOfProfile } from './root-profile.ts';
 import type { HostSession } from './session.ts';
 
 /** What was found, and how to read what it names. */
@@ -84,7 +85,7 @@ export async function factsOf(
     coverage: coverageOf(scan.counter),
     alarms,
     findings: [...scan.findings, ...raw],
-    profile: { name: profile.data.name, digest: profile.digest },
+    profile: factsOfProfile(profile),
     labels: { host: session.host.label, platform: session.ports.machine.platform },
     requirements: profile.data.requires,
     counts: Object.fromEntries(scan.counts),

@@ -7,15 +7,15 @@ import { AgentError } from '../core/errors.ts';
 import type { Declaration } from '../ledger/record.ts';
 import { encodeFacts, encodeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
 import { encodeManifest } from '../manifest/manifest.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { manifestFile, packListFile } from '../store/layout.ts';
 import { appendPacks, type PackEntry } from '../store/packlist.ts';
 import { appendRecord } from './append-record.ts';
 import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './assess.ts';
 import { openState, type OpenState } from './open-state.ts';
 import type { Ports } from './ports.ts';
+import { keepFacts } from './read-state.ts';
 import type { HostSession } from './session.ts';
-import { readSettings } from './settings.ts';
+import { readProfile } from './root-profile.ts';
 import { openStoreWriter } from './store-writer.ts';
 import { freshStoreKeys, recordStoreKeys } from './store-keys.ts';
 import { withWriter } from './writer.ts';
@@ -50,7 +50,7 @@ export async function checkpoint(ports: Ports, options: CheckpointOptions = {}):
 export async function capture(session: HostSession, options: CheckpointOptions): Promise<CheckpointResult> {
   const { ports, control, root, state } = session;
   const { files, processes } = ports;
-  const profile = loadProfile((await readSettings(session)).profile);
+  const profile = await readProfile(session);
   const previous =
     state.manifest === null
       ? null
@@ -98,6 +98,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     const ready = fresh === null ? session : await recordStoreKeys(session, fresh);
     const declared = options.declare ?? [];
     const after = await appendRecord(ready, { kind: 'checkpoint', manifest, ...(declared.length === 0 ? {} : { declared }) });
+    await keepFacts(after, manifest, facts);
     const storedBytes = [...secretPacks, ...mainPacks].reduce((sum, pack) => sum + pack.size, 0);
     result = {
       session: after,

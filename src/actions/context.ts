@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { AgentError } from '../core/errors.ts';
-import { loadProfile } from '../profile/profile.ts';
 import type { Ports } from './ports.ts';
 import { openSession } from './session.ts';
-import { readSettings } from './settings.ts';
+import { readProfile } from './root-profile.ts';
 
 /** A file that is an input of a fresh session of the agent. */
 export interface ContextPart {
@@ -19,7 +18,7 @@ export interface ContextResult {
 /** Reads identity and body afresh, as two inputs that are never mixed: a name of body, host or model is no identity. */
 export async function context(ports: Ports): Promise<ContextResult> {
   const session = await openSession(ports);
-  const { context: inputs } = loadProfile((await readSettings(session)).profile).data;
+  const { context: inputs } = (await readProfile(session)).data;
   const load = async (paths: readonly string[]): Promise<readonly ContextPart[]> => {
     const parts: ContextPart[] = [];
     for (const path of paths) {

@@ -1,13 +1,12 @@
 import { showName } from '../core/name.ts';
 import { compareTrees } from '../manifest/compare.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { compareLive } from './live-tree.ts';
 import { sideOf } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { learned, openForReading } from './read-state.ts';
 import { findState } from './revision.ts';
 import { openSession } from './session.ts';
-import { readSettings } from './settings.ts';
+import { readProfile } from './root-profile.ts';
 
 export interface DiffResult {
   readonly from: string;
@@ -25,7 +24,7 @@ export async function diff(
   const first = findState(session, from);
   const before = await learned(await openForReading(session, first.manifest));
   if (to === undefined) {
-    const profile = loadProfile((await readSettings(session)).profile);
+    const profile = await readProfile(session);
     const { changes, times } = await compareLive(session, before, { root: session.root, profile, trustIndex: true });
     return { from: `record ${String(first.seq)}`, to: 'the tree', changes, times };
   }

@@ -2,10 +2,10 @@ import { realpath, lstat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { peekHeader } from '../capture/read-file.ts';
 import { AgentError } from '../core/errors.ts';
-import { loadProfile, type Classification } from '../profile/profile.ts';
+import type { Classification } from '../profile/profile.ts';
 import type { Ports } from './ports.ts';
 import { openSession } from './session.ts';
-import { readSettings } from './settings.ts';
+import { readProfile } from './root-profile.ts';
 
 export interface ExplainResult extends Classification {
   readonly path: string;
@@ -24,11 +24,10 @@ export async function explain(ports: Ports, path: string): Promise<ExplainResult
     throw new AgentError('PATH_UNKNOWN', `'${path}' is not in the agent '${session.root}'`, {
       hints: [{ command: `cd '${session.root}'`, effect: 'paths are taken from the current directory' }],
     });
-  const { profile: name } = await readSettings(session);
-  const profile = loadProfile(name);
+  const profile = await readProfile(session);
   const stat = await lstat(absolute).catch(() => null);
   const found = profile.classify(inside, stat?.isFile() === true ? peekHeader(absolute) : undefined);
-  return { path: inside, profile: name, ...found, fate: fateOf(found) };
+  return { path: inside, profile: profile.data.name, ...found, fate: fateOf(found) };
 }
 
 function fateOf({ class: name }: Classification): string {

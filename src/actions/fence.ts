@@ -4,17 +4,17 @@ import { AgentError, type Hint } from '../core/errors.ts';
 import { saveHost, withKnown } from '../host/home.ts';
 import { hostWords, type Invite } from '../ledger/message.ts';
 import { readManifest } from '../manifest/manifest.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { appendRecord } from './append-record.ts';
 import { capture, type CheckpointResult } from './checkpoint.ts';
 import { liveGuards, setDrainDeadline, sweepGuards, type GuardNote } from './guards.ts';
 import { endGuard } from './guard-end.ts';
+import { runHooks, type HookOutcome } from './hooks.ts';
 import { openState } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { hostLabel } from './refusal.ts';
 import { assertMay } from './may.ts';
 import { openSession, type HostSession, type Session } from './session.ts';
-import { readSettings } from './settings.ts';
+import { readProfile } from './root-profile.ts';
 import { shareStoreKeys } from './store-keys.ts';
 import { openSettled, withWriter } from './writer.ts';
 
@@ -38,6 +38,8 @@ export interface FenceResult {
   /** Processes of other accounts that might write and could not be looked at. */
   readonly unseen: number;
   readonly offeredTo: string | null;
+  /** What became of the profile's stop commands. */
+  readonly hooks: HookOutcome;
 }
 
 /** What a fence would meet. */
@@ -59,7 +61,7 @@ interface Target {
 export async function planFence(ports: Ports, options: FenceOptions): Promise<FencePlan> {
   const session = assertMay(await openSession(ports), 'fence');
   const target = options.to === undefined ? null : trusted(session, options);
-  const profile = loadProfile((await readSettings(session)).profile);
+  const profile = await readProfile(session);
   const { writers } = writersOf({ root: session.root, profile, processes: ports.processes });
   return {
     target: target?.label ?? null,
@@ -81,11 +83,12 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
     const fenced = session.state.fenced ? session : await appendRecord(session, { kind: 'fence' });
     try {
       const ended = await stopGuards(fenced, options.drain);
+      const hooks = await runHooks(fenced, 'stop');
       const activity = await quiet(fenced);
       const done = await capture(fenced, {});
       if (target !== null) refuseAlarms(session, done.facts.alarms);
       const offered = target === null ? done.session : await offer(done, target);
-      return { session: offered, checkpoint: done, ended, unseen: activity.unseen, offeredTo: target?.label ?? null };
+      return { session: offered, checkpoint: done, ended, unseen: activity.unseen, offeredTo: target?.label ?? null, hooks };
     } catch (error) {
       // What refuses half-way resumes by itself: an agent that nobody may run is worse than one that was not fenced.
       if (!session.state.fenced) await resumeAgain(ports);
@@ -106,7 +109,7 @@ function alreadyOffered(session: Session, { to }: FenceOptions): FenceResult | n
   if (state.offer === null || to === undefined || host === null || view === null) return null;
   const key = 'invite' in to ? to.invite.by : host.known.find((one) => one.label === to.known)?.key;
   if (key !== state.offer.target || state.holder !== host.key.publicKey || view.seen !== 'contained') return null;
-  return { session: { ...session, host, view }, checkpoint: null, ended: [], unseen: 0, offeredTo: hostLabel(session, key) };
+  return { session: { ...session, host, view }, checkpoint: null, ended: [], unseen: 0, offeredTo: hostLabel(session, key), hooks: 'none' };
 }
 
 /** Checks that the target may be trusted: a known host, its six words, or a channel that the user vouches for. */
@@ -161,7 +164,7 @@ async function stopGuards(session: HostSession, drain: number): Promise<readonly
 
 /** Looks for whoever still writes; throws WRITER_FOUND with pid, program and path, or TREE_CHANGING with the paths. */
 async function quiet(session: HostSession): Promise<Activity> {
-  const profile = loadProfile((await readSettings(session)).profile);
+  const profile = await readProfile(session);
   const { root, ports } = session;
   const activity = await findActivity({ root, profile, processes: ports.processes, clock: ports.clock });
   const [writer] = activity.writers;

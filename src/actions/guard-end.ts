@@ -27,7 +27,9 @@ export async function endFamily({ ports }: Pick<Session, 'ports'>, note: GuardNo
   const { processes, clock } = ports;
   // A number may have gone to another process meanwhile; then only the mark in the environment tells the family.
   const family = (): readonly number[] => processes.family(processes.isAlive(note) ? note : null, note.mark);
-  for (const pid of family()) processes.signal(pid, 'SIGTERM');
+  const first = family();
+  if (first.length === 0) return first;
+  for (const pid of first) processes.signal(pid, 'SIGTERM');
   const deadline = clock.now() + GRACE;
   while (family().length > 0 && clock.now() < deadline) await clock.sleep(POLL);
   for (let round = 0; round < ROUNDS && family().length > 0; round++) {

@@ -74,13 +74,16 @@ async function run(
           cwd: options.cwd,
         });
   let ended: { readonly status: number } | { readonly error: unknown } | null = null;
+  const wake = new AbortController();
   const exit = new Promise<void>((resolve) => {
     child.on('error', (error) => {
       ended = { error };
+      wake.abort();
       resolve();
     });
     child.on('exit', (code, signal) => {
       ended = { status: code ?? 128 + (signal === null ? 0 : constants.signals[signal]) };
+      wake.abort();
       resolve();
     });
   });
@@ -90,7 +93,7 @@ async function run(
   const watch = watcher(session);
   try {
     for (;;) {
-      await Promise.race([exit, ports.clock.sleep(LOOK)]);
+      await Promise.race([exit, ports.clock.sleep(LOOK, wake.signal)]);
       const lost = await watch();
       if (lost !== null) {
         await endAll(session, note, scope);

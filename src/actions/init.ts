@@ -9,7 +9,6 @@ import { forgetAgent } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { parseChain } from '../ledger/chain.ts';
 import { signRecord, type AgentId, type Epoch, type InitRecord } from '../ledger/record.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
 import { appendSigned } from './append-record.ts';
@@ -17,7 +16,7 @@ import type { Ports } from './ports.ts';
 import { newRecoveryKit, readKit } from './recovery-kit.ts';
 import { CONTROL, openRoot, type Session } from './session.ts';
 import { settlePending } from './append-record.ts';
-import { detectProfile, writeSettings } from './settings.ts';
+import { chooseProfile, noteProfile } from './root-profile.ts';
 import { underLock } from './writer.ts';
 
 export interface InitOptions {
@@ -41,8 +40,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   const { files } = ports;
   const directory = resolve(ports.start.directory, options.directory);
   const kit = options.kit === null ? null : resolve(ports.start.directory, options.kit);
-  const profileName = options.profile ?? (await detectProfile(files, directory));
-  const profile = loadProfile(profileName);
+  const profile = await chooseProfile(files, { name: options.profile, cwd: ports.start.directory, directory });
   await refuseNested(ports, directory);
   if (kit !== null) await checkKitPlace(ports, { kit, directory });
   const unfinished = await unfinishedInit(ports, directory, kit);
@@ -60,11 +58,11 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     (await createHost(files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
   if (unfinished === null) await begin(ports, { root, control, host, kit, name: options.name ?? basename(root) });
   else await underLock(ports, unfinished, async () => settlePending(await openRoot(ports, root, { unfinished: true })));
-  await writeSettings(files, control, { profile: profile.data.name });
+  await noteProfile(files, control, profile);
   // Last: a control directory without it is an init that was interrupted.
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
   await files.remove(claimPath(control));
-  return { session: await openRoot(ports, root), profile: profileName, survey: survey(root, profile), kit };
+  return { session: await openRoot(ports, root), profile: profile.data.name, survey: survey(root, profile), kit };
 }
 
 async function begin(

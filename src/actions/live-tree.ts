@@ -5,6 +5,7 @@ import { ScanIndexReader } from '../capture/scan-index.ts';
 import type { Digest } from '../core/digest.ts';
 import { loadName, showName } from '../core/name.ts';
 import { compareTrees, type Change } from '../manifest/compare.ts';
+import type { Facts } from '../manifest/facts.ts';
 import type { Profile } from '../profile/profile.ts';
 import { progressOf } from './checkpoint.ts';
 import { mainRoot, sideOf, type OpenState } from './open-state.ts';
@@ -71,6 +72,31 @@ export async function compareLive(
   if (mainRoot(state.facts).mode !== found.root.mode) changes.push({ kind: 'changed', path: '.' });
   for (const path of changedSecrets(state, found)) changes.push({ kind: 'changed', path });
   return { scan: found, changes, times, missingSecrets };
+}
+
+/** Whether the tree looks as the facts say, by size, times and inode of what was read then. Opens no pack. */
+export async function looksUnchanged(
+  session: Pick<Session, 'ports' | 'control'>,
+  facts: Facts,
+  { manifest, root, profile }: { readonly manifest: Digest; readonly root: string; readonly profile: Profile },
+): Promise<boolean> {
+  const nothing = (): Promise<void> => Promise.resolve();
+  const index = ScanIndexReader.open(join(session.control, 'local', 'index', 'files'), manifest);
+  if (index === null) return false;
+  const found = await scan({
+    rootName: 'main',
+    root,
+    profile,
+    clock: session.ports.clock,
+    index,
+    put: nothing,
+    putSecret: nothing,
+    putTree: nothing,
+  }).finally(() => {
+    index.close();
+  });
+  const before = mainRoot(facts);
+  return found.root.mode === before.mode && found.root.pages.join() === before.pages.join();
 }
 
 function isAbsentSecret(change: Change): boolean {

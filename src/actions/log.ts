@@ -1,5 +1,5 @@
 import { explainRecord } from './record-text.ts';
-import { openChecked } from './read-state.ts';
+import { readFacts } from './read-state.ts';
 import type { Ports } from './ports.ts';
 import { openSession } from './session.ts';
 
@@ -31,8 +31,7 @@ export async function log(
   let opened = 0;
   for (const { record, digest } of chosen) {
     const manifest = record.kind === 'checkpoint' ? record.manifest : undefined;
-    const message =
-      manifest === undefined || opened++ >= OPENED ? undefined : (await openChecked(session, manifest, { cached: false }))?.facts.message;
+    const message = manifest === undefined || opened++ >= OPENED ? undefined : (await readFacts(session, manifest))?.message;
     entries.push({
       seq: record.seq,
       digest,

@@ -10,7 +10,6 @@ import { recoverSwap, swapIn, swapPaths } from '../install/swap.ts';
 import { parseChain, type Chain } from '../ledger/chain.ts';
 import { parseLine } from '../ledger/record.ts';
 import { compareSeen, seenOf } from '../ledger/seen.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
 import { withBundle, type Bundle, type Input } from './bundle.ts';
@@ -18,6 +17,7 @@ import { checkOpened, checkSealed } from './check-store.ts';
 import { compareLive } from './live-tree.ts';
 import { mainRoot } from './open-state.ts';
 import type { Ports } from './ports.ts';
+import { profileOfFacts } from './root-profile.ts';
 import { CONTROL } from './session.ts';
 import { stageRoot, type StageSource } from './stage-root.ts';
 import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './target.ts';
@@ -176,7 +176,7 @@ function refuseOlder(chain: Chain, memory: AgentMemory | null, name: string): vo
 /** Whether the target is this very state already, put there by the same command before. */
 async function isThere(ports: Ports, { target, state, bundle }: Prepared): Promise<boolean> {
   if (target.old?.chain.state.head !== bundle.chain.state.head) return false;
-  const profile = loadProfile(state.facts.profile.name);
+  const profile = profileOfFacts(state.facts);
   const { changes, times } = await compareLive({ ports, control: target.old.control }, state, {
     root: target.path,
     profile,

@@ -2,6 +2,7 @@ import { AgentError } from '../core/errors.ts';
 import { decide } from '../ledger/decide.ts';
 import { seal } from '../store/age.ts';
 import { appendRecord } from './append-record.ts';
+import { runHooks, type HookOutcome } from './hooks.ts';
 import type { Ports } from './ports.ts';
 import { assertMay } from './may.ts';
 import type { HostSession } from './session.ts';
@@ -17,6 +18,8 @@ export interface ResumeOptions {
 export interface ResumeResult {
   readonly session: HostSession;
   readonly recorded: boolean;
+  /** What became of the profile's start commands. */
+  readonly hooks: HookOutcome;
 }
 
 /**
@@ -26,16 +29,21 @@ export interface ResumeResult {
 export async function resume(ports: Ports, { assert, reason }: ResumeOptions): Promise<ResumeResult> {
   const action = assert === undefined ? 'resume' : assert === 'here' ? 'resume-here' : 'accept-loss';
   const opened = assertMay(await openSettled(ports), action);
-  if (assert !== 'accept-loss' && decide(opened.state, opened.view, 'act').allowed) return { session: opened, recorded: false };
+  if (assert !== 'accept-loss' && decide(opened.state, opened.view, 'act').allowed)
+    return { session: opened, recorded: false, hooks: 'none' };
   if (assert !== undefined && (reason === undefined || reason.trim() === ''))
     throw new AgentError('ASSERTION_UNCONFIRMED', 'what you assert is signed with your reason, and none is given', {
       hints: [{ command: `agent resume --${assert} --yes --reason TEXT`, effect: 'TEXT is sealed into the ledger' }],
     });
   return withWriter(ports, action, async (session) => {
-    if (assert === undefined) return { session: await appendRecord(session, { kind: 'resume' }), recorded: true };
+    if (assert === undefined) return started(await appendRecord(session, { kind: 'resume' }));
     const sealed = (await seal(Buffer.from(reason ?? ''), readersOf(session, 'main'))).toString('base64');
     const seen = session.pending === null ? session.memory?.seen : { seq: session.pending.record.seq, digest: session.pending.digest };
     const forsaken = assert === 'accept-loss' && seen !== undefined ? { forsaken: { seq: seen.seq, digest: seen.digest } } : {};
-    return { session: await appendRecord(session, { kind: 'resume', asserted: assert, sealed, ...forsaken }), recorded: true };
+    return started(await appendRecord(session, { kind: 'resume', asserted: assert, sealed, ...forsaken }));
   });
+}
+
+async function started(session: HostSession): Promise<ResumeResult> {
+  return { session, recorded: true, hooks: await runHooks(session, 'start') };
 }

@@ -8,7 +8,6 @@ import { syncTree } from '../install/durable.ts';
 import { stageTree, type StagedTree } from '../install/stage.ts';
 import type { SwapPaths } from '../install/swap.ts';
 import { chainText, type Chain } from '../ledger/chain.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, digestInName, kindOfFile } from '../store/layout.ts';
 import { readFrom, type StoreReader } from '../store/reader.ts';
 import { progressOf } from './checkpoint.ts';
@@ -16,7 +15,7 @@ import { compareLive } from './live-tree.ts';
 import type { OpenState } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { CONTROL, type Session } from './session.ts';
-import { writeSettings } from './settings.ts';
+import { noteProfile, profileOfFacts } from './root-profile.ts';
 import type { TargetPlace } from './target.ts';
 
 /** What is staged, and where its sealed bytes come from. */
@@ -31,7 +30,7 @@ export interface StageSource {
 /** Writes tree and control directory into the staging directory, checks the tree from disk, and makes both durable. */
 export async function stageRoot(ports: Ports, prepared: StageSource, paths: SwapPaths): Promise<void> {
   const { state, tree, target, bundle, readers } = prepared;
-  const profile = loadProfile(state.facts.profile.name);
+  const profile = profileOfFacts(state.facts);
   await ports.files.makeDirectory(dirname(paths.staging));
   await mkdir(paths.staging, { mode: 0o700 });
   try {
@@ -39,7 +38,7 @@ export async function stageRoot(ports: Ports, prepared: StageSource, paths: Swap
     const carried = new Set(target.old === null ? [] : carryOver(target.path, paths.staging, profile).map(showName));
     const control = join(paths.staging, CONTROL);
     await stageControl(ports, { control, readers, chain: bundle.chain, old: target.old });
-    await writeSettings(ports.files, control, { profile: profile.data.name });
+    await noteProfile(ports.files, control, profile);
     const { changes } = await compareLive({ ports, control }, state, { root: paths.staging, profile, trustIndex: false });
     const wrong = changes.find((one) => one.path !== '.' && !(one.kind === 'added' && carried.has(one.path)));
     if (wrong !== undefined)

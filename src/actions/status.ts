@@ -1,14 +1,15 @@
+import type { Digest } from '../core/digest.ts';
 import type { Hint } from '../core/errors.ts';
 import { decide } from '../ledger/decide.ts';
 import type { Facts } from '../manifest/facts.ts';
-import { loadProfile } from '../profile/profile.ts';
+import type { Profile } from '../profile/profile.ts';
 import { liveGuards, type GuardNote } from './guards.ts';
-import { compareLive, type LiveDifference } from './live-tree.ts';
+import { compareLive, looksUnchanged, type LiveDifference } from './live-tree.ts';
 import type { Ports } from './ports.ts';
-import { learned, openChecked } from './read-state.ts';
+import { learned, openForReading, readFacts } from './read-state.ts';
 import { explainObstacle, hostLabel } from './refusal.ts';
-import { openSession } from './session.ts';
-import { readSettings } from './settings.ts';
+import { openSession, type Session } from './session.ts';
+import { readProfile } from './root-profile.ts';
 
 export interface StatusResult {
   readonly name: string;
@@ -34,12 +35,10 @@ export async function status(ports: Ports): Promise<StatusResult> {
   const { state, view, chain } = session;
   const decision = view === null ? null : decide(state, view, 'act');
   const last = chain.records.findLast(({ record }) => record.kind === 'checkpoint');
-  const opened = state.manifest === null ? null : await openChecked(session, state.manifest);
-  const profile = (await readSettings(session)).profile;
-  const live =
-    opened === null
-      ? null
-      : await compareLive(session, await learned(opened), { root: session.root, profile: loadProfile(profile), trustIndex: true });
+  const facts = state.manifest === null ? null : await readFacts(session, state.manifest);
+  const profile = await readProfile(session);
+  const changes =
+    facts === null || state.manifest === null ? null : await changesSince(session, { facts, manifest: state.manifest, profile });
   const guards = liveGuards(session);
   const mine = decision?.allowed === true;
   const obstacle = decision === null ? 'FOREIGN' : decision.allowed ? null : decision.obstacle;
@@ -49,7 +48,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
     name: session.name,
     agent: state.agent,
     root: session.root,
-    profile,
+    profile: profile.data.name,
     seq: chain.state.seq,
     epoch: state.epoch,
     standing: obstacle ?? 'ACTIVE',
@@ -57,8 +56,8 @@ export async function status(ports: Ports): Promise<StatusResult> {
     holder: hostLabel(session, state.holder),
     awaits:
       state.offer === null ? null : promotable ? 'your word: promote or decline' : `the reply of ${hostLabel(session, state.offer.target)}`,
-    newest: last === undefined ? null : { at: last.record.at, seq: last.record.seq, facts: opened?.facts ?? null },
-    changes: live?.changes ?? null,
+    newest: last === undefined ? null : { at: last.record.at, seq: last.record.seq, facts },
+    changes,
     guards,
     next: promotable
       ? [
@@ -67,12 +66,21 @@ export async function status(ports: Ports): Promise<StatusResult> {
         ]
       : mine
         ? nextWhenActive({
-            changed: last === undefined || (live?.changes.length ?? 0) > 0,
-            alarms: opened?.facts.alarms ?? [],
+            changed: last === undefined || (changes?.length ?? 0) > 0,
+            alarms: facts?.alarms ?? [],
             guarded: guards.length > 0,
           })
         : (explained?.hints ?? []),
   };
+}
+
+async function changesSince(
+  session: Session,
+  { facts, manifest, profile }: { readonly facts: Facts; readonly manifest: Digest; readonly profile: Profile },
+): Promise<LiveDifference['changes']> {
+  const { root } = session;
+  if (await looksUnchanged(session, facts, { manifest, root, profile })) return [];
+  return (await compareLive(session, await learned(await openForReading(session, manifest)), { root, profile, trustIndex: true })).changes;
 }
 
 function nextWhenActive({

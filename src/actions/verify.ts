@@ -5,7 +5,6 @@ import { loadMemory } from '../host/memory.ts';
 import { compareSeen } from '../ledger/seen.ts';
 import { decide } from '../ledger/decide.ts';
 import type { Facts, Finding } from '../manifest/facts.ts';
-import { loadProfile } from '../profile/profile.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
 import { checkOpened, checkSealed, type StoreCheck } from './check-store.ts';
 import { withBundle, type Bundle, type Input } from './bundle.ts';
@@ -14,7 +13,7 @@ import { compareLive, type LiveDifference } from './live-tree.ts';
 import { explainObstacle } from './refusal.ts';
 import type { Ports } from './ports.ts';
 import { CONTROL, findRoot, openRoot } from './session.ts';
-import { readSettings } from './settings.ts';
+import { readProfile } from './root-profile.ts';
 
 export interface VerifyResult {
   readonly subject: string;
@@ -72,7 +71,7 @@ async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
   const lines = [ledgerLine(chain), storeLine(sealed)];
   let changes: LiveDifference['changes'] = [];
   if (opened.state !== null && sealed.newest !== null) {
-    const profile = loadProfile((await readSettings(session)).profile);
+    const profile = await readProfile(session);
     const live = await compareLive(session, opened.state, { root, profile, trustIndex: false });
     const acting = session.view !== null && decide(state, session.view, 'act').allowed;
     changes = live.changes;

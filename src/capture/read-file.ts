@@ -25,7 +25,7 @@ const DATABASE_CUT = 16 * 1024;
 const CUT = 128 * 1024;
 
 /** What the first bytes of a file say of its kind. */
-export function headerOf(bytes: Buffer): HeaderKind {
+function headerOf(bytes: Buffer): HeaderKind {
   if (bytes.subarray(0, SQLITE.length).equals(SQLITE)) return 'sqlite';
   return bytes.subarray(0, APPLEDOUBLE.length).equals(APPLEDOUBLE) ? 'appledouble' : undefined;
 }

@@ -18,7 +18,7 @@ type DirectoryRow = readonly [root: string, path: string, files: readonly Row[]]
 const READ = 1 << 20;
 
 /** Orders paths as the walk meets directories: a directory before what is in it, siblings by code unit. */
-export function walkOrder(a: string, b: string): number {
+function walkOrder(a: string, b: string): number {
   if (a === b) return 0;
   const left = a === '' ? [] : a.split('/');
   const right = b === '' ? [] : b.split('/');

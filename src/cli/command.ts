@@ -1,4 +1,3 @@
-import { Command } from '@oclif/core/command';
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import * as Parser from '@oclif/core/parser';
@@ -29,40 +28,46 @@ export interface Context {
   readonly rest: readonly string[];
 }
 
-/** A command of the program: it parses, calls one action, and says what came out. */
-export abstract class AgentCommand extends Command {
-  static override baseFlags = { json: Flags.boolean({ summary: 'one JSON document on stdout, on failure too' }) };
+/** A command of the program: it declares its arguments, calls one action, and says what came out. */
+export abstract class AgentCommand {
+  static summary = '';
+  static usage = '';
+  static description: string | undefined = undefined;
+  static examples: readonly string[] = [];
+  static args: Readonly<Record<string, unknown>> = {};
+  static flags: Readonly<Record<string, unknown>> = {};
+  /** False where more arguments than `args` names may come. */
+  static strict = true;
   /** Exit statuses that its help lists, beside 0, 1, 2 and 70. */
   static statuses: readonly string[] = [];
 
-  abstract answer(
-    input: { readonly flags: Record<string, unknown>; readonly args: Record<string, unknown>; readonly argv: readonly string[] },
-    context: Context,
-  ): Promise<Answer>;
+  abstract answer(input: CommandInput, context: Context): Promise<Answer>;
+}
 
-  override run(): Promise<void> {
-    return Promise.resolve();
-  }
+/** Arguments as the parser read them. */
+export interface CommandInput {
+  readonly flags: Record<string, unknown>;
+  readonly args: Record<string, unknown>;
+  readonly argv: readonly string[];
 }
 
 /** A command's class, with what its help shows. */
-export type CommandClass = (new (argv: string[], config: never) => AgentCommand) &
-  Pick<typeof AgentCommand, 'flags' | 'args' | 'summary' | 'description' | 'examples' | 'strict' | 'statuses' | 'baseFlags' | 'usage'>;
+export type CommandClass = (new () => AgentCommand) &
+  Pick<typeof AgentCommand, 'flags' | 'args' | 'summary' | 'description' | 'examples' | 'strict' | 'statuses' | 'usage'>;
+
+const JSON_FLAG = { json: Flags.boolean({ summary: 'one JSON document on stdout, on failure too' }) };
+
+/** The flags of a command, with those that every command has. */
+export function flagsOf(type: CommandClass): Readonly<Record<string, unknown>> {
+  return { ...JSON_FLAG, ...type.flags };
+}
 
 /** Parses arguments as the class declares them; throws the parser's errors, which are the user's. */
-export async function parseArguments(
-  type: CommandClass,
-  argv: readonly string[],
-): Promise<{ readonly flags: Record<string, unknown>; readonly args: Record<string, unknown>; readonly argv: readonly string[] }> {
+export async function parseArguments(type: CommandClass, argv: readonly string[]): Promise<CommandInput> {
   const {
     flags,
     args,
     argv: rest,
-  } = await Parser.parse([...argv], {
-    flags: { ...type.baseFlags, ...type.flags },
-    args: type.args,
-    strict: type.strict,
-    context: {},
-  } as never);
+  } = await Parser.parse([...argv], { flags: flagsOf(type), args: type.args, strict: type.strict, context: {} } as never);
   return { flags, args, argv: rest as readonly string[] };
 }

@@ -1,10 +1,10 @@
-import type { CommandClass } from './command.ts';
+import { flagsOf, type CommandClass } from './command.ts';
 
 /** Loads the class of a command. */
 export type CommandTable = Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<CommandClass> }>>;
 
 /** Exit statuses, as every help ends in them. */
-export const STATUSES = `exit status:
+const STATUSES = `exit status:
    0 done            1 failed          2 usage           3 done but incomplete   4 differs
   10 no agent       11 busy or lost a race              12 no key fits          13 damaged
   14 may not act    15 stale or forked                  16 unsupported format   17 requirement missing
@@ -31,31 +31,19 @@ export function programHelp(table: CommandTable, groups: readonly (readonly [str
 }
 
 /** The help of one command. */
-export function commandHelp(name: string, type: CommandClass): string {
-  const flags = Object.entries({ ...type.baseFlags, ...type.flags } as Record<string, FlagShape>).filter(
-    ([, flag]) => flag.hidden !== true,
-  );
+export function commandHelp(type: CommandClass): string {
+  const flags = Object.entries(flagsOf(type) as Record<string, FlagShape>).filter(([, flag]) => flag.hidden !== true);
   const rows = flags.map(([flag, shape]): readonly [string, string] => {
     const value = shape.type === 'option' ? ` ${String(shape.helpValue ?? 'VALUE')}` : '';
     return [`${shape.char === undefined ? '    ' : `-${shape.char}, `}--${flag}${value}`, shape.summary ?? ''];
   });
   const width = Math.max(...rows.map(([left]) => left.length));
-  const usage =
-    typeof type.usage === 'string'
-      ? type.usage
-      : `${name}${Object.keys(type.args)
-          .map((arg) => ` [${arg.toUpperCase()}]`)
-          .join('')}`;
   const parts = [
-    `${type.summary ?? ''}\n\nusage: agent ${usage}`,
+    `${type.summary}\n\nusage: agent ${type.usage}`,
     ...(type.description === undefined ? [] : [type.description.trim()]),
     rows.map(([left, text]) => `  ${left.padEnd(width)}  ${text}`).join('\n'),
-    ...(type.examples.length === 0 ? [] : [`examples:\n${type.examples.map((one) => `  ${helpExample(one)}`).join('\n')}`]),
+    ...(type.examples.length === 0 ? [] : [`examples:\n${type.examples.map((one) => `  ${one}`).join('\n')}`]),
     type.statuses.length === 0 ? STATUSES.trimEnd() : `exit status: 0 done · 1 failed · 2 usage · ${type.statuses.join(' · ')} · 70 bug`,
   ];
   return `${parts.join('\n\n')}\n`;
-}
-
-function helpExample(example: CommandClass['examples'][number]): string {
-  return typeof example === 'string' ? example : example.command;
 }

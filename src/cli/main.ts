@@ -2,6 +2,7 @@ import { AgentError, STATUS, isAgentError, statusOf, type Hint } from '../core/e
 import { parseArguments, type Answer, type CommandClass } from './command.ts';
 import { commandHelp, programHelp, type CommandTable } from './help.ts';
 import { realPorts } from './ports.ts';
+import { styleFor } from './style.ts';
 import type { Terminal } from './terminal.ts';
 import { nextLines } from './text.ts';
 
@@ -32,11 +33,11 @@ export async function main(program: Program, argv: readonly string[], terminal: 
     if (call.name === '')
       return await print(terminal, programHelp(program.commands, program.groups), call.help ? STATUS.done : STATUS.usage);
     const type = await loadCommand(program, call.name);
-    if (call.help) return await print(terminal, commandHelp(call.name, type));
+    if (call.help) return await print(terminal, commandHelp(type));
     const input = await parseArguments(type, call.argv).catch((error: unknown) => {
       throw usage(error, call.name);
     });
-    const command = new type([], {} as never);
+    const command = new type();
     const answer = await command.answer(input, { ports: realPorts(terminal, call.directory), terminal, rest: call.rest });
     return await present(terminal, call, answer);
   } catch (error) {
@@ -110,8 +111,9 @@ async function reportError(terminal: Terminal, { name, json }: Call, error: unkn
   const { code, message, hints } = known;
   if (json)
     await terminal.write(`${JSON.stringify({ ok: false, command: name, error: { code, message, hints } })}\n`).catch(() => undefined);
-  terminal.note(`agent: ${code}: ${message}`);
-  for (const line of nextLines(hints)) terminal.note(line);
+  const style = await styleFor(terminal);
+  terminal.note(`agent: ${style.code(code)}: ${message}`);
+  for (const line of nextLines(hints)) terminal.note(style.next(line));
   if (terminal.env['PERDURE_DEBUG'] !== undefined && error instanceof Error) terminal.note(stackOf(error));
   return statusOf(code);
 }

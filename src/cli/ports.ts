@@ -16,7 +16,10 @@ export function realPorts(terminal: Terminal, directory: string | undefined): Po
   const exactRoot = directory === undefined ? env['PERDURE_ROOT'] : undefined;
   return {
     files: createFiles(nodeFs),
-    clock: { now: () => Date.now(), sleep: (ms) => sleep(ms) },
+    clock: {
+      now: () => Date.now(),
+      sleep: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined),
+    },
     processes: createProcessTable(),
     machine: readMachine(),
     random: randomBytes,

@@ -31,5 +31,12 @@ export function firstLines(lines: readonly string[], most: number): readonly str
   return lines.length <= most ? lines : [...lines.slice(0, most), `… and ${String(lines.length - most)} more`];
 }
 
+/** What to say where a profile's commands were not run. */
+export function hookNotes(outcome: 'none' | 'run' | 'not-allowed', kind: 'stop' | 'start'): readonly string[] {
+  return outcome === 'not-allowed'
+    ? [`the profile's ${kind} commands were not run`, 'next: agent profile allow   # shows them, and lets this host run them']
+    : [];
+}
+
 /** The mark of a change. */
 export const CHANGE_MARK = { added: 'A', removed: 'D', changed: 'M' } as const;

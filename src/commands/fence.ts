@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult, type FenceTarget } from '../actions/fence.ts';
 import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
 import { readDocument, type Terminal } from '../cli/terminal.ts';
-import { count } from '../cli/text.ts';
+import { count, hookNotes } from '../cli/text.ts';
 import { AgentError, STATUS, isAgentError } from '../core/errors.ts';
 import { parseInvite } from '../ledger/message.ts';
 
@@ -59,7 +59,7 @@ export default class Fence extends AgentCommand {
       if ((await terminal.ask(`${error.message}\ntrust it (yes/no)? `)).trim() !== 'yes') throw error;
       return fence(ports, { ...options, acceptNew: true });
     });
-    const { session, ended, unseen, offeredTo } = result;
+    const { session, ended, unseen, offeredTo, hooks } = result;
     const data = {
       seq: session.state.seq,
       epoch: session.state.epoch,
@@ -67,8 +67,12 @@ export default class Fence extends AgentCommand {
       manifest: session.state.manifest,
       ended: ended.length,
       unseen,
+      hooks,
     };
-    const notes = unseen === 0 ? [] : [`not looked at: ${count(unseen, 'process', 'processes')} of other accounts that might write here`];
+    const notes = [
+      ...hookNotes(hooks, 'stop'),
+      ...(unseen === 0 ? [] : [`not looked at: ${count(unseen, 'process', 'processes')} of other accounts that might write here`]),
+    ];
     return { status: unseen === 0 ? STATUS.done : STATUS.incomplete, data, text: textOf(result), notes };
   }
 }

@@ -2,6 +2,7 @@ import { resume } from '../actions/resume.ts';
 import { openSession } from '../actions/session.ts';
 import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
 import { confirmAssertion } from '../cli/confirm.ts';
+import { hookNotes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
 
 const CONSEQUENCE = {
@@ -36,10 +37,14 @@ export default class Resume extends AgentCommand {
         command: `agent resume --${assert}`,
       });
     }
-    const { session, recorded } = await resume(ports, { assert, reason });
+    const { session, recorded, hooks } = await resume(ports, { assert, reason });
     const text = recorded
       ? `${session.name} may act here again (epoch ${String(session.state.epoch)}, record ${String(session.state.seq)})`
       : `${session.name} may act here already`;
-    return { data: { recorded, seq: session.state.seq, epoch: session.state.epoch }, text: `${text}\n` };
+    return {
+      data: { recorded, seq: session.state.seq, epoch: session.state.epoch, hooks },
+      text: `${text}\n`,
+      notes: hookNotes(hooks, 'start'),
+    };
   }
 }

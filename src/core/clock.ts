@@ -2,8 +2,8 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Resolves after that many milliseconds. */
-  sleep(ms: number): Promise<void>;
+  /** Resolves after that many milliseconds, or at once when `wake` is aborted. */
+  sleep(ms: number, wake?: AbortSignal): Promise<void>;
 }
 
 /** An instant as the formats write it: RFC 3339 in UTC, with milliseconds. It informs and never orders. */

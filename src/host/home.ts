@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { canonical, parseJson, type Json } from '../core/canonical.ts';
 import { instant } from '../core/clock.ts';
+import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import { hostValid } from '../core/generated/validators.js';
@@ -35,6 +36,8 @@ export interface Host {
   readonly recipient: string;
   readonly label: string;
   readonly known: readonly KnownHost[];
+  /** Digests of profiles whose commands this host runs. */
+  readonly allowed: readonly Digest[];
   readonly noted: HomeId;
   readonly actual: HomeId;
 }
@@ -46,6 +49,7 @@ interface HostFile {
   readonly recipient: string;
   readonly home: HomeId;
   readonly known: readonly KnownHost[];
+  readonly allowed: readonly Digest[];
 }
 
 /** Reads this host's keys; null where it has none yet. Writes nothing. Throws HOST_DAMAGED. */
@@ -66,8 +70,8 @@ export async function loadHost(files: Files, directory: string, machine: Machine
       `'${join(directory, 'host.json')}' is in '${String(file.format)}'; this program reads perdure-host/1`,
     );
   if (key === null || !hostValid(file)) throw damaged(directory, key === null ? 'host.key is no Ed25519 key' : 'host.json is not valid');
-  const { identity, recipient, label, known, home } = file as HostFile;
-  return { directory, key, identity, recipient, label, known, noted: home, actual: await homeId(files, directory, machine) };
+  const { identity, recipient, label, known, allowed, home } = file as HostFile;
+  return { directory, key, identity, recipient, label, known, allowed, noted: home, actual: await homeId(files, directory, machine) };
 }
 
 /** Makes this host's keys. `identity` and `recipient` are a fresh age identity. Durable when it returns. */
@@ -84,7 +88,7 @@ export async function createHost(
   // A crash between the two files leaves a key that no agent knows; the next call makes another.
   await files.replace(join(directory, 'host.key'), exportSigningKey(key, machine.label));
   const home = await homeId(files, directory, machine);
-  const host = { directory, key, identity, recipient, label: machine.label, known: [], noted: home, actual: home };
+  const host = { directory, key, identity, recipient, label: machine.label, known: [], allowed: [], noted: home, actual: home };
   await saveHost(files, host);
   return host;
 }
@@ -98,6 +102,7 @@ export async function saveHost(files: Files, host: Host): Promise<void> {
     recipient: host.recipient,
     home: host.noted,
     known: host.known,
+    allowed: host.allowed,
   };
   await files.replace(join(host.directory, 'host.json'), `${canonical(file as unknown as Json)}\n`);
 }

@@ -6,7 +6,7 @@ import { AgentError, systemCode } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 
 /** A process, told apart from a later one with the same number. */
-export interface ProcessId {
+interface ProcessId {
   readonly pid: number;
   /** Start time in clock ticks since boot, and the boot: no two processes share both. */
   readonly start: string;

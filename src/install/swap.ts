@@ -18,7 +18,7 @@ export function swapPaths(target: string): SwapPaths {
 }
 
 /** Where the old tree lies within the new one until the owner removes it. */
-export const OLD_TREE = join('.perdure', 'local', 'old');
+const OLD_TREE = join('.perdure', 'local', 'old');
 
 /**
  * Puts the staged tree in the target's place: journal, old tree aside, new tree in, old tree into the new one's control

@@ -29,7 +29,7 @@ export interface Reply {
 }
 
 /** The SSHSIG namespace of invites and replies. */
-export const MESSAGE_NAMESPACE = 'perdure-message@v1';
+const MESSAGE_NAMESPACE = 'perdure-message@v1';
 
 /** Signs a message; the same message is the same text. Ends with a newline. */
 export function signMessage(message: Invite | Reply, key: SigningKey): string {

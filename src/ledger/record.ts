@@ -45,15 +45,15 @@ export interface KeysRecord extends Later {
   readonly readers: readonly string[];
   readonly storeKeys: readonly StoreKeyEntry[];
 }
-export interface CheckpointRecord extends Later {
+interface CheckpointRecord extends Later {
   readonly kind: 'checkpoint';
   readonly manifest: Digest;
   readonly declared?: readonly Declaration[];
 }
-export interface FenceRecord extends Later {
+interface FenceRecord extends Later {
   readonly kind: 'fence';
 }
-export interface OfferRecord extends Later {
+interface OfferRecord extends Later {
   readonly kind: 'offer';
   readonly manifest: Digest;
   readonly target: PublicKey;
@@ -62,16 +62,16 @@ export interface OfferRecord extends Later {
   /** After this instant the target refuses to promote; nothing goes back to the source by itself. */
   readonly notAfter?: string;
 }
-export interface PromoteRecord extends Later {
+interface PromoteRecord extends Later {
   readonly kind: 'promote';
   readonly offer: Digest;
   readonly recipient: string;
 }
-export interface DeclineRecord extends Later {
+interface DeclineRecord extends Later {
   readonly kind: 'decline';
   readonly offer: Digest;
 }
-export interface ResumeRecord extends Later {
+interface ResumeRecord extends Later {
   readonly kind: 'resume';
   readonly asserted?: 'here' | 'accept-loss';
   readonly forsaken?: { readonly seq: number; readonly digest: Digest };
@@ -92,7 +92,7 @@ export interface SignedRecord {
 }
 
 /** The SSHSIG namespace of ledger records. */
-export const LEDGER_NAMESPACE = 'perdure-ledger@v1';
+const LEDGER_NAMESPACE = 'perdure-ledger@v1';
 
 /** Signs a record; deterministic, so that the same record is the same line. */
 export function signRecord(record: LedgerRecord, key: SigningKey): SignedRecord {

@@ -3,7 +3,7 @@ import type { PublicKey } from '../core/ssh/key.ts';
 import type { AgentId, Epoch, InitRecord, StoreKeyEntry } from './record.ts';
 
 /** An offer that nobody has answered. */
-export interface OpenOffer {
+interface OpenOffer {
   readonly digest: Digest;
   readonly seq: number;
   readonly manifest: Digest;

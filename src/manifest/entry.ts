@@ -31,7 +31,7 @@ export interface DirectoryEntry extends Attributes {
   readonly type: 'directory';
   readonly pages: readonly Digest[];
 }
-export interface LinkEntry extends Attributes {
+interface LinkEntry extends Attributes {
   readonly type: 'link';
   readonly target: string;
 }

@@ -35,7 +35,8 @@ export interface Facts {
   /** Alarms that are not declared yet, older ones first. */
   readonly alarms: readonly Finding[];
   readonly findings: readonly Finding[];
-  readonly profile: { readonly name: string; readonly digest: Digest };
+  /** `data` where the program does not have it by this digest. */
+  readonly profile: { readonly name: string; readonly digest: Digest; readonly data?: Json };
   /** Names of host, model, bot and account: never part of the identity. */
   readonly labels: Readonly<Record<string, string>>;
   readonly requirements: readonly { readonly tool: string; readonly version?: string }[];

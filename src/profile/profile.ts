@@ -8,9 +8,8 @@ import native from './native.json' with { type: 'json' };
 
 /** What a file is. */
 export type FileClass = 'identity' | 'memory' | 'workflow' | 'config' | 'secret' | 'body' | 'artifact' | 'host' | 'volatile';
-export const CLASSES: readonly FileClass[] = ['identity', 'memory', 'workflow', 'config', 'secret', 'body', 'artifact', 'host', 'volatile'];
 
-export interface ProfileRule {
+interface ProfileRule {
   readonly match: string;
   readonly class?: FileClass;
   readonly flags?: readonly string[];
@@ -54,24 +53,28 @@ export interface Profile {
 
 const BUILT_IN: readonly unknown[] = [native, generic];
 
-/** Names of the profiles that come with the program. */
-export function profileNames(): readonly string[] {
-  return BUILT_IN.map((one) => (one as ProfileData).name);
-}
-
-/** Loads a profile by name; throws PROFILE_UNKNOWN. */
+/** Loads a profile that comes with the program; throws PROFILE_UNKNOWN. */
 export function loadProfile(name: string): Profile {
-  const data = BUILT_IN.find((one) => (one as ProfileData).name === name);
+  const names = BUILT_IN.map((one) => (one as ProfileData).name);
+  const data = BUILT_IN[names.indexOf(name)];
   if (data === undefined)
     throw new AgentError('PROFILE_UNKNOWN', `there is no profile '${name}'`, {
-      hints: [{ command: `agent init --profile generic`, effect: `known profiles: ${profileNames().join(', ')}` }],
+      hints: [{ command: 'agent init --profile generic', effect: `known: ${names.join(', ')}, and files of your own` }],
     });
   return compileProfile(data);
 }
 
+/** The profile of the program with this digest, or null. */
+export function builtInProfile(digest: Digest): Profile | null {
+  return BUILT_IN.map(compileProfile).find((one) => one.digest === digest) ?? null;
+}
+
 /** Checks a profile's data and makes it ready to classify. */
 export function compileProfile(value: unknown): Profile {
-  if (!profileValid(value)) throw new AgentError('INTERNAL', 'a profile does not fit schemas/profile.schema.json');
+  if (!profileValid(value))
+    throw new AgentError('PROFILE_UNKNOWN', 'this is no profile: it does not fit schemas/profile.schema.json', {
+      hints: [{ command: 'agent init --profile generic' }],
+    });
   const data = value as ProfileData;
   const rules = data.rules.map((rule) => ({ rule, pattern: compileGlob(rule.match) }));
   return {

@@ -11,7 +11,7 @@ const PACK_BUDGET = 48 * 1024 * 1024;
 const FRAME_BUDGET = 16 * 1024 * 1024;
 
 /** Opens a pack: its bytes are what its name says, it is sealed to the key, its inside is well formed. */
-export async function openPack(
+async function openPack(
   read: (name: string) => Promise<Buffer | null>,
   entry: PackEntry,
   identity: string,

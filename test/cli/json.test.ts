@@ -45,6 +45,7 @@ test('every command prints one document with --json that its schema allows, on f
   json(['context']);
   json(['profile', 'explain', 'private/secrets/chat.env']);
   json(['profile', 'explain', '/etc/passwd'], { status: 2 });
+  json(['profile', 'allow']);
   json(['fence', '--dry-run']);
   json(['fence', '--drain', 'soon'], { status: 2 });
   json(['nonsense'], { status: 2 });

@@ -258,7 +258,7 @@ describe('a refusal has a code, names its subject, tells the next step, and chan
         env: { ...process.env, PERDURE_HOST_DIR: join(directory, 'h') },
         ...(root ? { uid: 65534, gid: 65534 } : {}),
       };
-      return spawnSync(process.execPath, [PROGRAM, ...argv], options) as ReturnType<typeof run>;
+      return spawnSync(process.execPath, [PROGRAM, ...argv], options);
     };
     expect(as(['init', '--no-recovery']).status).toBe(0);
     const done = as(['checkpoint']);

@@ -14,12 +14,12 @@ import type { LedgerState } from '../../src/ledger/state.ts';
  * (rsync, cp, a bundle, a restored directory), every memory of a host can be restored, and every append can be cut
  * between its steps. It calls the program's own reduce, decide, standingOf, compareSeen and APPEND_ORDER.
  */
-export const HOSTS = ['A', 'B', 'C'] as const;
+const HOSTS = ['A', 'B', 'C'] as const;
 type HostName = (typeof HOSTS)[number];
 /** Two directories a host, so that one can be a copy of the other. */
 const SLOTS = [0, 1] as const;
 
-export interface Memory {
+interface Memory {
   readonly seen: Seen | null;
   /** The pending record, and whether the host directory is still the one in which it was signed. */
   readonly pending: { readonly entry: Entry; readonly slot: number; readonly home: 'same' | 'restored' } | null;

@@ -7,7 +7,7 @@ import { createFiles, type BeforeChange } from '../../src/core/files.ts';
 import { createProcessTable } from '../../src/providers/processes.ts';
 
 /** A clock that never waits: a sleep only moves it on. */
-export function testClock(): Clock {
+function testClock(): Clock {
   let offset = 0;
   return {
     now: () => Date.now() + offset,
