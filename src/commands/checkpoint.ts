@@ -1,5 +1,5 @@
 import { checkpoint } from '../actions/checkpoint.ts';
-import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { STATUS } from '../core/errors.ts';
 import type { Declaration } from '../ledger/record.ts';
@@ -21,7 +21,7 @@ export default class Checkpoint extends AgentCommand {
     }),
   };
 
-  async answer({ flags }: { flags: Record<string, unknown> }, { ports }: Context): Promise<Answer> {
+  async answer({ flags }: CommandInput, { ports }: Context): Promise<Answer> {
     const { session, recorded, manifest, facts, newAlarms, storedBytes, complete } = await checkpoint(ports, {
       message: flags['message'] as string | undefined,
       declare: (flags['declare'] as Declaration[] | undefined) ?? [],

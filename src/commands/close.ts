@@ -1,6 +1,6 @@
 import { close } from '../actions/close.ts';
 import { resolve } from 'node:path';
-import { AgentCommand, Args, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Args, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { readDocument } from '../cli/terminal.ts';
 
 export default class Close extends AgentCommand {
@@ -11,7 +11,7 @@ export default class Close extends AgentCommand {
   static override statuses = ['13 the reply was altered', '15 stale'];
   static override args = { reply: Args.string({ required: true }) };
 
-  async answer({ args }: { args: Record<string, unknown> }, { ports, terminal }: Context): Promise<Answer> {
+  async answer({ args }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const path = String(args['reply']);
     const { session, added, answer } = await close(ports, await readDocument(terminal, path === '-' ? path : resolve(terminal.cwd, path)));
     const text =

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult, type FenceTarget } from '../actions/fence.ts';
-import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { readDocument, type Terminal } from '../cli/terminal.ts';
 import { count, hookNotes } from '../cli/text.ts';
 import { AgentError, STATUS, isAgentError } from '../core/errors.ts';
@@ -32,7 +32,7 @@ export default class Fence extends AgentCommand {
     'dry-run': Flags.boolean({ summary: 'only tell what it would meet' }),
   };
 
-  async answer({ flags }: { flags: Record<string, unknown> }, { ports, terminal }: Context): Promise<Answer> {
+  async answer({ flags }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const named = flags['to'] as string | undefined;
     const to = named === undefined ? undefined : await targetOf(terminal, named);
     const options: FenceOptions = {

@@ -1,5 +1,5 @@
 import { guard } from '../actions/guard.ts';
-import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { AgentError } from '../core/errors.ts';
 
 export default class Guard extends AgentCommand {
@@ -19,10 +19,7 @@ In a systemd unit: ExecStart=/usr/bin/perdure -C /srv/ada guard -- CMD, with Res
   static override flags = { shared: Flags.boolean({ summary: 'beside other guards that say --shared, too' }) };
   static override strict = false;
 
-  async answer(
-    { flags, argv }: { flags: Record<string, unknown>; argv: readonly string[] },
-    { ports, terminal, rest }: Context,
-  ): Promise<Answer> {
+  async answer({ flags, argv }: CommandInput, { ports, terminal, rest }: Context): Promise<Answer> {
     if (rest.length === 0 || argv.length > 0)
       throw new AgentError('USAGE_WRONG', argv.length > 0 ? `'${argv[0] ?? ''}' stands before --` : 'no command is given', {
         hints: [{ command: 'agent guard -- CMD' }],

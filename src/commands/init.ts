@@ -1,5 +1,5 @@
 import { init, type InitResult } from '../actions/init.ts';
-import { AgentCommand, Args, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { columns, count, firstLines, showBytes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
 
@@ -15,7 +15,7 @@ export default class Init extends AgentCommand {
     name: Flags.string({ summary: "what people call it (the directory's name)", helpValue: 'N' }),
   };
 
-  async answer({ flags, args }: { flags: Record<string, unknown>; args: Record<string, unknown> }, { ports }: Context): Promise<Answer> {
+  async answer({ flags, args }: CommandInput, { ports }: Context): Promise<Answer> {
     const kit = flags['recovery-kit'] as string | undefined;
     if ((kit === undefined) === (flags['no-recovery'] !== true))
       throw new AgentError('USAGE_WRONG', 'say where the recovery kit goes, or that there is to be none', {

@@ -1,12 +1,12 @@
 import { log } from '../actions/log.ts';
-import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 
 export default class Log extends AgentCommand {
   static override summary = 'list the records of the ledger, newest first';
   static override usage = 'log [-n COUNT]';
   static override flags = { limit: Flags.integer({ char: 'n', min: 1, summary: 'so many at the most', helpValue: 'COUNT' }) };
 
-  async answer({ flags }: { flags: Record<string, unknown> }, { ports }: Context): Promise<Answer> {
+  async answer({ flags }: CommandInput, { ports }: Context): Promise<Answer> {
     const { name, entries } = await log(ports, { limit: flags['limit'] as number | undefined });
     const lines = entries.map(
       (one) =>

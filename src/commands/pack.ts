@@ -1,5 +1,5 @@
 import { pack } from '../actions/pack.ts';
-import { AgentCommand, Args, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { count, showBytes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
 
@@ -20,10 +20,7 @@ export default class Pack extends AgentCommand {
     'include-secrets': Flags.boolean({ summary: 'seal the secrets to the target of the open offer, too' }),
   };
 
-  async answer(
-    { flags, args }: { flags: Record<string, unknown>; args: Record<string, unknown> },
-    { ports, terminal }: Context,
-  ): Promise<Answer> {
+  async answer({ flags, args }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const output = (flags['output'] as string | undefined) ?? (terminal.outIsTerminal ? undefined : '-');
     if (output === undefined || (output === '-' && terminal.outIsTerminal))
       throw new AgentError('USAGE_WRONG', 'a bundle is not for a terminal', { hints: [{ command: 'agent pack -o ../agent.tar' }] });

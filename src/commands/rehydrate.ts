@@ -1,5 +1,5 @@
 import { rehydrate, type RehydrateResult } from '../actions/rehydrate.ts';
-import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { AgentError, STATUS } from '../core/errors.ts';
 import { sixWords } from '../core/words.ts';
@@ -21,10 +21,7 @@ export default class Rehydrate extends AgentCommand {
   static override strict = false;
   static override flags = { 'dry-run': Flags.boolean({ summary: 'check all and change nothing' }) };
 
-  async answer(
-    { flags, argv }: { flags: Record<string, unknown>; argv: readonly string[] },
-    { ports, terminal }: Context,
-  ): Promise<Answer> {
+  async answer({ flags, argv }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const directory = argv.at(-1);
     const bundles = argv.slice(0, -1);
     const unknown = argv.find((one) => one.startsWith('--'));

@@ -1,6 +1,6 @@
 import { resume } from '../actions/resume.ts';
 import { openSession } from '../actions/session.ts';
-import { AgentCommand, Flags, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { confirmAssertion } from '../cli/confirm.ts';
 import { hookNotes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
@@ -22,7 +22,7 @@ export default class Resume extends AgentCommand {
     reason: Flags.string({ summary: 'why; signed and sealed into the ledger', helpValue: 'TEXT' }),
   };
 
-  async answer({ flags }: { flags: Record<string, unknown> }, { ports, terminal }: Context): Promise<Answer> {
+  async answer({ flags }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const assert = flags['here'] === true ? 'here' : flags['accept-loss'] === true ? 'accept-loss' : undefined;
     let reason = flags['reason'] as string | undefined;
     if (assert === undefined && (flags['yes'] === true || reason !== undefined))

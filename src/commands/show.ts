@@ -1,5 +1,5 @@
 import { show, type ShowResult } from '../actions/show.ts';
-import { AgentCommand, Args, type Answer, type Context } from '../cli/command.ts';
+import { AgentCommand, Args, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { columns, count, showBytes } from '../cli/text.ts';
 import { showName, storeName } from '../core/name.ts';
 
@@ -11,7 +11,7 @@ export default class Show extends AgentCommand {
   static override statuses = ['12 no key fits', '13 damaged'];
   static override args = { rev: Args.string({ default: 'HEAD' }) };
 
-  async answer({ args }: { args: Record<string, unknown> }, { ports, terminal }: Context): Promise<Answer> {
+  async answer({ args }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const result = await show(ports, String(args['rev']));
     if (result.kind === 'file') {
       for await (const bytes of result.content) await terminal.write(bytes);

@@ -42,6 +42,8 @@ test('every command prints one document with --json that its schema allows, on f
   json(['diff']);
   json(['diff', 'HEAD', 'HEAD']);
   json(['verify']);
+  json(['verify', '--between', 'HEAD..HEAD']);
+  json(['verify', '--between', 'x'], { status: 2 });
   json(['context']);
   json(['profile', 'explain', 'private/secrets/chat.env']);
   json(['profile', 'explain', '/etc/passwd'], { status: 2 });

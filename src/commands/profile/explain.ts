@@ -1,5 +1,5 @@
 import { explain } from '../../actions/explain.ts';
-import { AgentCommand, Args, type Answer, type Context } from '../../cli/command.ts';
+import { AgentCommand, Args, type Answer, type CommandInput, type Context } from '../../cli/command.ts';
 import { columns } from '../../cli/text.ts';
 
 export default class ProfileExplain extends AgentCommand {
@@ -7,7 +7,7 @@ export default class ProfileExplain extends AgentCommand {
   static override usage = 'profile explain PATH';
   static override args = { path: Args.string({ required: true }) };
 
-  async answer({ args }: { args: Record<string, unknown> }, { ports }: Context): Promise<Answer> {
+  async answer({ args }: CommandInput, { ports }: Context): Promise<Answer> {
     const result = await explain(ports, String(args['path']));
     return {
       data: result,

@@ -1,0 +1,82 @@
+import { AgentError, STATUS } from '../core/errors.ts';
+import type { Facts } from '../manifest/facts.ts';
+import type { CheckLine } from './check-lines.ts';
+import { profileOfFacts } from './root-profile.ts';
+import type { Ports } from './ports.ts';
+import { openForReading } from './read-state.ts';
+import { findState } from './revision.ts';
+import { openSession, type Session } from './session.ts';
+
+export interface BetweenResult {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly CheckLine[];
+  readonly status: number;
+}
+
+/** Checks invariants I1 to I3 from one recorded state to a later one: what changed was declared, and memory was not reset. */
+export async function verifyBetween(ports: Ports, range: string): Promise<BetweenResult> {
+  const [first, second, ...more] = range.split('..');
+  if (first === undefined || second === undefined || more.length > 0)
+    throw new AgentError('USAGE_WRONG', `'${range}' is no range`, { hints: [{ command: 'agent verify --between HEAD~1..HEAD' }] });
+  const session = await openSession(ports);
+  const from = findState(session, first);
+  const to = findState(session, second === '' ? undefined : second);
+  if (from.seq > to.seq)
+    throw new AgentError('USAGE_WRONG', `record ${String(from.seq)} is later than record ${String(to.seq)}`, {
+      hints: [{ command: `agent verify --between ${second}..${first}` }],
+    });
+  const before = (await openForReading(session, from.manifest)).facts;
+  const after = (await openForReading(session, to.manifest)).facts;
+  const declared = declaredBetween(session, from.seq, to.seq);
+  const { identity, body } = profileOfFacts(after).data;
+  const lines = [
+    governed('I1 identity', { before, after, name: 'identity', rule: identity, declared: declared.has('identity-update') }),
+    memory(after),
+    governed('I3 body', { before, after, name: 'body', rule: body, declared: declared.has('evolve') }),
+  ];
+  return { from: from.seq, to: to.seq, lines, status: lines.every((line) => line.ok) ? STATUS.done : STATUS.invariant };
+}
+
+function declaredBetween({ chain }: Session, from: number, to: number): ReadonlySet<string> {
+  return new Set(
+    chain.records.flatMap(({ record }) =>
+      record.kind === 'checkpoint' && record.seq > from && record.seq <= to ? (record.declared ?? []) : [],
+    ),
+  );
+}
+
+function governed(
+  line: string,
+  {
+    before,
+    after,
+    name,
+    rule,
+    declared,
+  }: {
+    readonly before: Facts;
+    readonly after: Facts;
+    readonly name: string;
+    readonly rule: 'declared' | 'recorded';
+    readonly declared: boolean;
+  },
+): CheckLine {
+  if (before.classes[name] === after.classes[name])
+    return { name: line, ok: true, text: `same, ${after.classes[name]?.slice(0, 12) ?? 'none'}` };
+  if (declared) return { name: line, ok: true, text: 'changed, and the change is declared' };
+  return {
+    name: line,
+    ok: rule === 'recorded',
+    text: rule === 'recorded' ? 'changed, which the profile allows' : 'changed, and nobody declared it',
+  };
+}
+
+function memory({ alarms }: Facts): CheckLine {
+  const open = alarms.filter((one) => one.class === 'memory' || one.class === 'workflow');
+  return {
+    name: 'I2 memory',
+    ok: open.length === 0,
+    text: open.length === 0 ? 'continued, no alarm is open' : `${open[0]?.code ?? ''}: ${open[0]?.subject ?? ''}`,
+  };
+}
