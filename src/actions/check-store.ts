@@ -7,7 +7,7 @@ import { readManifest, type Manifest } from '../manifest/manifest.ts';
 import { digestInName, envelopeFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
 import { checkPack } from '../store/pack.ts';
 import { readPackList, type PackEntry } from '../store/packlist.ts';
-import { readFrom, type StoreReader } from '../store/reader.ts';
+import { digestOfFile, readFrom, type StoreReader } from '../store/reader.ts';
 import { mainRoot, openState, type OpenState } from './open-state.ts';
 
 /** What a check of sealed bytes found. */
@@ -40,7 +40,8 @@ export async function checkSealed(
     if (kind === null) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is no file of an agent` });
     if (kind === 'pack') packs++;
     const promised = digestInName(name);
-    if (promised !== null && digestOf((await reader.read(name)) ?? '') !== promised)
+    const file = promised === null ? null : await reader.stream(name);
+    if (file !== null && (await digestOfFile(file)) !== promised)
       findings.push({ code: kind === 'pack' ? 'PACK_DAMAGED' : 'BUNDLE_DAMAGED', subject: `'${name}' is not what its name says` });
   }
   for (const { id, envelope } of Object.values(chain.state.keys.storeKeys)) {
@@ -48,22 +49,29 @@ export async function checkSealed(
     if (file !== null && digestOf(file) !== envelope && (await reader.read(`keys/${id}.${envelope}.age`)) === null)
       findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${envelopeFile(id)}' is not the envelope that the ledger names` });
   }
-  const newest = await newestComplete(chain, read, findings);
+  const sizes = new Map<string, number>();
+  for (const one of [reader, ...bases]) for (const { name, size } of await one.list()) if (!sizes.has(name)) sizes.set(name, size);
+  const newest = await newestComplete(chain, { read, sizes }, findings);
   return { findings, newest: newest.state, packs, bytes, baseNeeded: newest.baseNeeded };
+}
+
+/** The files that are at hand: their bytes and their sizes. */
+interface AtHand {
+  readonly read: (name: string) => Promise<Buffer | null>;
+  readonly sizes: ReadonlyMap<string, number>;
 }
 
 async function newestComplete(
   chain: Pick<Chain, 'records' | 'state'>,
-  read: (name: string) => Promise<Buffer | null>,
+  files: AtHand,
   findings: Finding[],
 ): Promise<{ readonly state: StoreCheck['newest']; readonly baseNeeded: boolean }> {
   const states = chain.records.flatMap(({ record }) =>
     record.kind === 'checkpoint' ? [{ seq: record.seq, manifest: record.manifest }] : [],
   );
-  const present = presence(read);
   let skipped = 0;
   for (const state of states.reverse()) {
-    const missing = await missingOf(state.manifest, read, present, findings, chain.state.agent);
+    const missing = await missingOf(state.manifest, { files, findings, agent: chain.state.agent });
     if (missing.length === 0) {
       if (skipped > 0)
         findings.push({
@@ -75,7 +83,7 @@ async function newestComplete(
     }
     const since = chain.state.offer?.since;
     if (skipped === 0 && since !== undefined && missing !== 'manifest') {
-      const base = new Set(await packsOf(since, read).catch(() => []));
+      const base = new Set(await packsOf(since, files.read).catch(() => []));
       if (missing.every((digest) => base.has(digest))) {
         findings.push({
           code: 'BASE_NEEDED',
@@ -99,39 +107,24 @@ async function newestComplete(
 /** What is not there of a state: pack digests, or the word that its manifest or lists are not. */
 async function missingOf(
   digest: Digest,
-  read: (name: string) => Promise<Buffer | null>,
-  present: (name: string) => Promise<boolean>,
-  findings: Finding[],
-  agent: Digest,
+  { files, findings, agent }: { readonly files: AtHand; readonly findings: Finding[]; readonly agent: Digest },
 ): Promise<readonly Digest[] | 'manifest'> {
+  const { read, sizes } = files;
   let manifest: Manifest | null;
   let entries: readonly PackEntry[];
   try {
     manifest = await readManifest(read, digest);
     if (manifest === null) return 'manifest';
     if (manifest.agent !== agent) throw new AgentError('MANIFEST_DAMAGED', `manifest ${digest.slice(0, 12)} is of another agent`);
-    for (const page of manifest.packlists) if (!(await present(packListFile(page)))) return 'manifest';
+    for (const page of manifest.packlists) if (!sizes.has(packListFile(page))) return 'manifest';
     entries = (await Promise.all(manifest.packlists.map((page) => readPackList(read, page)))).flatMap((page) => page.packs);
   } catch (error) {
     if (!isAgentError(error)) throw error;
     findings.push({ code: error.code, subject: error.message });
     return 'manifest';
   }
-  const missing: Digest[] = [];
-  for (const entry of entries) if (!(await present(packFile(entry.digest)))) missing.push(entry.digest);
-  return missing;
-}
-
-/** Asks once for each name; most states share most packs. */
-function presence(read: (name: string) => Promise<Buffer | null>): (name: string) => Promise<boolean> {
-  const known = new Map<string, boolean>();
-  return async (name) => {
-    const old = known.get(name);
-    if (old !== undefined) return old;
-    const there = (await read(name)) !== null;
-    known.set(name, there);
-    return there;
-  };
+  // A pack of another size is one that was cut.
+  return entries.filter((entry) => sizes.get(packFile(entry.digest)) !== entry.size).map((entry) => entry.digest);
 }
 
 /** The packs that a state names. */

@@ -9,7 +9,7 @@ import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { readManifest } from '../manifest/manifest.ts';
 import { sealEnvelope } from '../store/envelope.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, envelopeFile, grantFile, manifestFile, packFile, packListFile } from '../store/layout.ts';
-import { checkFormat, directoryReader } from '../store/reader.ts';
+import { checkFormat, directoryReader, storedFile, type StoredFile } from '../store/reader.ts';
 import { writeTar, type TarFile } from '../store/tar.ts';
 import { packsOf } from './check-store.ts';
 import { openState } from './open-state.ts';
@@ -131,18 +131,22 @@ async function grantSecrets(
   return { files, target: hostLabel(session, target.key) };
 }
 
-async function bytesOf({ reader }: Session, contents: Contents, name: string): Promise<Buffer> {
-  const bytes = contents.extra.get(name) ?? (await reader.read(name));
-  if (bytes === null)
+async function contentOf({ reader }: Session, contents: Contents, name: string): Promise<StoredFile> {
+  const own = contents.extra.get(name);
+  const file =
+    own === undefined
+      ? await reader.stream(name)
+      : storedFile(own.length, ({ offset, length }) => Promise.resolve(own.subarray(offset, offset + length)));
+  if (file === null)
     throw new AgentError('BUNDLE_INCOMPLETE', `'${name}' is missing in '${reader.name}'`, {
       hints: [{ command: 'agent verify', effect: 'lists all that is missing' }],
     });
-  return bytes;
+  return file;
 }
 
 async function writeStream(session: Session, contents: Contents, write: (bytes: Buffer) => Promise<void>): Promise<number> {
   const files = async function* (): AsyncGenerator<TarFile> {
-    for (const name of contents.names) yield { name, bytes: await bytesOf(session, contents, name) };
+    for (const name of contents.names) yield { name, content: await contentOf(session, contents, name) };
   };
   let total = 0;
   for await (const bytes of writeTar(files())) {
@@ -183,9 +187,9 @@ async function writeDirectory(session: Session, contents: Contents, target: stri
     // Named by their content, these cannot change; the others are replaced whole.
     const named = /^(packs|packlists|manifests)\//.test(name);
     if (named && (await files.exists(path))) continue;
-    const bytes = await bytesOf(session, contents, name);
-    await files.replace(path, bytes);
-    total += bytes.length;
+    const file = await contentOf(session, contents, name);
+    await files.replace(path, file.parts());
+    total += file.size;
     session.ports.progress({ phase: 'pack', bytes: BigInt(total) });
   }
   return total;

@@ -37,7 +37,7 @@ export async function resume(ports: Ports, { assert, reason }: ResumeOptions): P
     });
   return withWriter(ports, action, async (session) => {
     if (assert === undefined) return started(await appendRecord(session, { kind: 'resume' }));
-    const sealed = (await seal(Buffer.from(reason ?? ''), readersOf(session, 'main'))).toString('base64');
+    const sealed = (await seal([Buffer.from(reason ?? '')], readersOf(session, 'main'))).toString('base64');
     const seen = session.pending === null ? session.memory?.seen : { seq: session.pending.record.seq, digest: session.pending.digest };
     const forsaken = assert === 'accept-loss' && seen !== undefined ? { forsaken: { seq: seen.seq, digest: seen.digest } } : {};
     return started(await appendRecord(session, { kind: 'resume', asserted: assert, sealed, ...forsaken }));

@@ -9,7 +9,7 @@ import { stageTree, type StagedTree } from '../install/stage.ts';
 import type { SwapPaths } from '../install/swap.ts';
 import { chainText, type Chain } from '../ledger/chain.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, digestInName, kindOfFile } from '../store/layout.ts';
-import { readFrom, type StoreReader } from '../store/reader.ts';
+import { streamFrom, type StoreReader } from '../store/reader.ts';
 import { progressOf } from './checkpoint.ts';
 import { compareLive } from './live-tree.ts';
 import type { OpenState } from './open-state.ts';
@@ -61,7 +61,6 @@ async function stageControl(
   }: { readonly control: string; readonly readers: readonly StoreReader[]; readonly chain: Chain; readonly old: Session | null },
 ): Promise<void> {
   const { files } = ports;
-  const read = readFrom(readers);
   const names = new Set((await Promise.all(readers.map((reader) => reader.list()))).flat().map((file) => file.name));
   for (const name of [...names].sort()) {
     if (kindOfFile(name) === null || name === LEDGER_FILE || name === FORMAT_FILE) continue;
@@ -71,8 +70,8 @@ async function stageControl(
       linkSync(join(old.control, name), path);
       continue;
     }
-    const bytes = await read(name);
-    if (bytes !== null) await files.replace(path, bytes);
+    const file = await streamFrom(readers, name);
+    if (file !== null) await files.replace(path, file.parts());
   }
   await files.replace(join(control, LEDGER_FILE), chainText(chain.records));
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);

@@ -4,7 +4,7 @@ import type { FileEntry } from '../manifest/entry.ts';
 import { writeChunkList } from '../manifest/tree.ts';
 import type { Classification } from '../profile/profile.ts';
 import { attributesOf, flagsOf } from './attributes.ts';
-import { peekHeader, readFile, type ReadResult } from './read-file.ts';
+import { CUT, peekHeader, readFile, type ReadResult } from './read-file.ts';
 import type { FileStamp } from './scan-index.ts';
 import type { ScanOptions } from './scan-options.ts';
 import type { Tally } from './tally.ts';
@@ -23,6 +23,7 @@ export interface Remembered {
 export class FileCapture {
   readonly #options: ScanOptions;
   readonly #tally: Tally;
+  readonly #scratch = Buffer.allocUnsafe(CUT);
   /** Files with several names: the first of them and its entry. */
   readonly #inodes = new Map<string, { readonly path: RelPath; readonly entry: FileEntry }>();
 
@@ -100,7 +101,7 @@ export class FileCapture {
     const put = kind === 'secret' ? this.#options.putSecret : this.#options.put;
     let stat = first;
     for (let attempt = 1; ; attempt++) {
-      const result = await readFile(target, stat, put);
+      const result = await readFile(target, { expected: stat, scratch: this.#scratch, take: put });
       // What only grows at its end is whole up to the length that it had.
       if (result.steady || (flags.includes('append-only') && result.size === stat.size)) return { result, stat };
       if (attempt === ATTEMPTS) {

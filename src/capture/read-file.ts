@@ -2,11 +2,20 @@ import { closeSync, constants, fstatSync, openSync, readSync, type BigIntStats }
 import { createHash } from 'node:crypto';
 import { digestOf, finishDigest, type Digest } from '../core/digest.ts';
 
-/** Takes the chunks of a file as they are read. */
-export type TakeChunk = (digest: Digest, bytes: Buffer) => Promise<void>;
+/** Takes the chunks of a file as they are read; the bytes are those of a buffer that is used again, and are to be copied at once. */
+type TakeChunk = (digest: Digest, bytes: Buffer) => Promise<void>;
 
 /** What the first bytes of a file say. */
 export type HeaderKind = 'sqlite' | 'appledouble' | undefined;
+
+/** How a file is read. */
+export interface ReadOptions {
+  /** What was seen at the path before: another file in its place is not steady. */
+  readonly expected: BigIntStats;
+  /** A buffer of at least CUT bytes. */
+  readonly scratch: Buffer;
+  readonly take: TakeChunk;
+}
 
 /** A file that was read. */
 export interface ReadResult {
@@ -22,7 +31,7 @@ const SQLITE = Buffer.from('SQLite format 3\0');
 const APPLEDOUBLE = Buffer.from([0, 5, 0x16, 7]);
 /** Fixed cuts: database pages change in place, everything else grows at its end or changes whole. */
 const DATABASE_CUT = 16 * 1024;
-const CUT = 128 * 1024;
+export const CUT = 128 * 1024;
 
 /** What the first bytes of a file say of its kind. */
 function headerOf(bytes: Buffer): HeaderKind {
@@ -45,7 +54,7 @@ export function peekHeader(path: string | Buffer): HeaderKind {
  * Reads a regular file up to the length that it had when it was opened, cut into chunks. The file must still be the one
  * of `expected` (a link or FIFO put in its place is not followed and not waited for). Throws the system's errors.
  */
-export async function readFile(path: string | Buffer, expected: BigIntStats, take: TakeChunk): Promise<ReadResult> {
+export async function readFile(path: string | Buffer, { expected, scratch, take }: ReadOptions): Promise<ReadResult> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const before = fstatSync(fd, { bigint: true });
@@ -56,7 +65,7 @@ export async function readFile(path: string | Buffer, expected: BigIntStats, tak
     if (before.isFile()) {
       for (let cut = CUT; at < before.size;) {
         const left = before.size - at;
-        const chunk = fill(fd, Buffer.allocUnsafe(left < BigInt(cut) ? Number(left) : cut), at);
+        const chunk = fill(fd, scratch.subarray(0, left < BigInt(cut) ? Number(left) : cut), at);
         if (chunk.length === 0) break;
         if (at === 0n) {
           header = headerOf(chunk);

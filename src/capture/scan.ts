@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
 import { digestOf, type Digest } from '../core/digest.ts';
+import { GarbageBudget } from '../core/memory.ts';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, storeName, type RelPath } from '../core/name.ts';
 import { byCodeUnit } from '../core/order.ts';
 import type { Counter } from '../manifest/coverage.ts';
@@ -28,6 +29,9 @@ export interface ScanResult {
 
 /** A file whose status changed so shortly before the walk may change again within the same tick of the file system's clock. */
 const RACY_NS = 50_000_000n;
+
+/** Bytes that an entry leaves behind for the collector, roughly: its status in big integers, its lines, its page. */
+const ENTRY_GARBAGE = 4096;
 
 type ClassLines = Map<FileClass, string[]>;
 interface Below {
@@ -62,6 +66,7 @@ class Walk {
   readonly #tally: Tally;
   readonly #files: FileCapture;
   readonly #settledBefore: bigint;
+  readonly #memory = new GarbageBudget();
 
   constructor(options: ScanOptions, tally: Tally) {
     this.#options = options;
@@ -104,6 +109,7 @@ class Walk {
     for (const entry of entries)
       if (!isGitNoise(childPath(path, entry.name))) add(lines, entry.class, `${nameKey(entry.name)} ${contentOf(entry)}`);
     for (const one of below) entries.push(await this.#below(one, lines));
+    this.#memory.released(entries.length * ENTRY_GARBAGE);
     entries.sort((a, b) => byCodeUnit(a.name, b.name));
     for (const list of lines.values()) list.sort();
     return { pages: await writeDirectory(entries, putTree), lines };

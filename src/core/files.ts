@@ -10,6 +10,9 @@ export type FileSystem = Pick<typeof nodeFs, 'promises' | 'constants'>;
 /** Called before each single change to the file system; a test makes it throw, which is a crash at that point. */
 export type BeforeChange = (change: string, path: string) => void;
 
+/** What a file is to hold: whole, or part by part. */
+type Content = Uint8Array | string | AsyncIterable<Uint8Array>;
+
 /** What identifies a file or directory beyond its path. */
 export interface FileId {
   readonly dev: string;
@@ -39,7 +42,7 @@ export interface Files {
   /** Makes a directory (0700) and its missing ancestors, each durable in its parent. */
   makeDirectory(path: string): Promise<void>;
   /** Puts a whole file in place of what is there. Mode 0600 unless given. */
-  replace(path: string, bytes: Uint8Array | string, options?: { readonly mode?: number }): Promise<void>;
+  replace(path: string, bytes: Content, options?: { readonly mode?: number }): Promise<void>;
   /** Puts a file where none is, by link(2): of two at once exactly one gets true. */
   create(path: string, bytes: Uint8Array | string, options?: { readonly mode?: number }): Promise<boolean>;
   /** Appends at exactly `at` bytes, durably; throws RACE_LOST where the file ends elsewhere. */
@@ -70,13 +73,14 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     }
   };
 
-  const writeTemporary = async (path: string, bytes: Uint8Array | string, mode: number): Promise<string> => {
+  const writeTemporary = async (path: string, bytes: Content, mode: number): Promise<string> => {
     await makeDirectory(dirname(path));
     const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
     before('write', temporary);
     const handle = await io.open(temporary, 'wx', mode);
     try {
-      await handle.writeFile(bytes);
+      if (typeof bytes === 'string' || bytes instanceof Uint8Array) await handle.writeFile(bytes);
+      else for await (const part of bytes) await handle.writeFile(part);
       before('sync', temporary);
       await handle.sync();
     } catch (error) {

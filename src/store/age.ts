@@ -20,8 +20,8 @@ export async function recipientOf(identity: string): Promise<string> {
   return (await library()).identityToRecipient(identity);
 }
 
-/** Seals bytes as one standard age file to the recipients. */
-export async function seal(plaintext: Uint8Array, recipients: readonly string[]): Promise<Buffer> {
+/** Seals the parts, one after the other, as one standard age file to the recipients. */
+export async function seal(parts: readonly Uint8Array[], recipients: readonly string[]): Promise<Buffer> {
   const age = await library();
   const encrypter = new age.Encrypter();
   for (const recipient of recipients) encrypter.addRecipient(recipient);
@@ -31,7 +31,7 @@ export async function seal(plaintext: Uint8Array, recipients: readonly string[])
   const empty = await encrypter.encrypt(new Uint8Array());
   const header = empty.subarray(0, headerLength(empty) ?? 0);
   const nonce = empty.subarray(header.length, header.length + 16);
-  return Buffer.concat([header, sealPayload(plaintext, { fileKey, nonce })]);
+  return sealPayload(parts, { prefix: header, fileKey, nonce });
 }
 
 /** What `open` found: the plaintext, or that no identity fits, or that the file is damaged. */

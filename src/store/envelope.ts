@@ -23,7 +23,7 @@ export async function sealEnvelope(
   identity: string,
   recipients: readonly string[],
 ): Promise<{ readonly bytes: Buffer; readonly digest: Digest }> {
-  const bytes = await seal(Buffer.from(`${identity}\n`), [...new Set(recipients)]);
+  const bytes = await seal([Buffer.from(`${identity}\n`)], [...new Set(recipients)]);
   return { bytes, digest: digestOf(bytes) };
 }
 

@@ -1,5 +1,6 @@
 import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
+import { GarbageBudget } from '../core/memory.ts';
 import { open } from './age.ts';
 import { ChunkIndex } from './chunk-index.ts';
 import { packFile } from './layout.ts';
@@ -7,8 +8,8 @@ import { decodePack, type OpenPack } from './pack.ts';
 import type { PackEntry } from './packlist.ts';
 
 /** Opened packs together stay under about this many bytes. */
-const PACK_BUDGET = 48 * 1024 * 1024;
-const FRAME_BUDGET = 16 * 1024 * 1024;
+const PACK_BUDGET = 24 * 1024 * 1024;
+const FRAME_BUDGET = 8 * 1024 * 1024;
 
 /** Opens a pack: its bytes are what its name says, it is sealed to the key, its inside is well formed. */
 async function openPack(
@@ -32,6 +33,7 @@ export class ObjectSource {
   readonly #entries: Map<Digest, PackEntry>;
   readonly #packs = new Budget<Digest, OpenPack>(PACK_BUDGET);
   readonly #frames = new Budget<string, Buffer>(FRAME_BUDGET);
+  readonly #memory = new GarbageBudget();
   readonly index: ChunkIndex;
 
   constructor(options: {
@@ -96,6 +98,8 @@ export class ObjectSource {
     const identity = this.#keys.get(entry.key);
     if (identity === undefined) throw new AgentError('KEY_UNFIT', `no key of this host opens store key ${entry.key}`);
     const pack = await openPack(this.#read, entry, identity);
+    // The sealed bytes, and the parts in which they were decrypted.
+    this.#memory.released(2 * entry.size);
     this.#packs.set(digest, pack, pack.bytes);
     return pack;
   }

@@ -1,4 +1,5 @@
 import { digestOf, type Digest } from '../core/digest.ts';
+import { GarbageBudget } from '../core/memory.ts';
 import { seal } from './age.ts';
 import type { ChunkIndex } from './chunk-index.ts';
 import { decodeFrame, encodeFrame } from './frame.ts';
@@ -10,6 +11,8 @@ const FRAME_SIZE = 256 * 1024;
 /** Encoded bytes at which a pack is closed; with the frames in flight a pack stays under 32 MiB. */
 const PACK_SIZE = 16 * 1024 * 1024;
 const IN_FLIGHT = 3;
+/** Room of a frame: what is gathered, and one more chunk of any size that a writer cuts. */
+const FRAME_ROOM = 2 * FRAME_SIZE;
 
 /** Where a sealed pack goes. */
 export type PackSink = (pack: { readonly entry: PackEntry; readonly header: PackHeader; readonly bytes: Buffer }) => Promise<void>;
@@ -19,8 +22,12 @@ export class PackWriter {
   readonly #index: ChunkIndex;
   readonly #sink: PackSink;
   readonly #key: { readonly id: string; readonly recipient: string };
-  #chunks: { readonly digest: Digest; readonly bytes: Buffer }[] = [];
+  #chunks: (readonly [Digest, number])[] = [];
   #chunkBytes = 0;
+  /** Frame buffers are used again: a new one for each frame would cost more memory than all else. */
+  #buffer: Buffer = Buffer.allocUnsafe(FRAME_ROOM);
+  readonly #spare: Buffer[] = [];
+  readonly #memory = new GarbageBudget();
   #frames: { readonly entry: Omit<FrameEntry, 'size'>; readonly encoded: Promise<Buffer> }[] = [];
   #packBytes = 0;
   readonly #written: PackEntry[] = [];
@@ -35,17 +42,10 @@ export class PackWriter {
     this.#key = options.key;
   }
 
-  /** Adds a chunk; `bytes` may not be changed afterwards. Resolves when there is room for more. */
+  /** Adds a chunk, copying its bytes before it returns. Resolves when there is room for more. */
   async put(digest: Digest, bytes: Buffer): Promise<void> {
     if (this.#index.has(digest)) return;
-    this.#index.table.add(digest, {
-      pack: this.#index.nextPack,
-      frame: this.#frames.length,
-      offset: this.#chunkBytes,
-      length: bytes.length,
-    });
-    this.#chunks.push({ digest, bytes });
-    this.#chunkBytes += bytes.length;
+    this.#gather(digest, bytes);
     if (this.#chunkBytes < FRAME_SIZE) return;
     await this.#closeFrame();
     if (this.#packBytes >= PACK_SIZE) await this.#closePack(undefined);
@@ -56,7 +56,7 @@ export class PackWriter {
     const place = this.#index.table.get(digest);
     if (place?.pack !== this.#index.nextPack) return null;
     const frame = this.#frames[place.frame];
-    if (frame === undefined) return this.#chunks.find((chunk) => chunk.digest === digest)?.bytes ?? null;
+    if (frame === undefined) return Buffer.from(this.#buffer.subarray(place.offset, place.offset + place.length));
     return decodeFrame(await frame.encoded, frame.entry.raw).subarray(place.offset, place.offset + place.length);
   }
 
@@ -64,25 +64,35 @@ export class PackWriter {
   async finish(top: Buffer): Promise<readonly PackEntry[]> {
     const digest = digestOf(top);
     // The top must lie in the last pack even if an older pack has the same bytes.
-    this.#chunks.push({ digest, bytes: top });
-    this.#index.table.add(digest, { pack: this.#index.nextPack, frame: this.#frames.length, offset: this.#chunkBytes, length: top.length });
-    this.#chunkBytes += top.length;
+    this.#gather(digest, top);
     await this.#closePack(digest);
     return this.#written;
   }
 
+  #gather(digest: Digest, bytes: Buffer): void {
+    const place = { pack: this.#index.nextPack, frame: this.#frames.length, offset: this.#chunkBytes, length: bytes.length };
+    this.#index.table.add(digest, place);
+    if (this.#chunkBytes + bytes.length > this.#buffer.length)
+      this.#buffer = Buffer.concat([this.#buffer], this.#chunkBytes + bytes.length);
+    bytes.copy(this.#buffer, this.#chunkBytes);
+    this.#chunks.push([digest, bytes.length]);
+    this.#chunkBytes += bytes.length;
+  }
+
   async #closeFrame(): Promise<void> {
     if (this.#chunks.length === 0) return;
-    const plaintext = Buffer.concat(this.#chunks.map((chunk) => chunk.bytes));
-    const entry = { raw: plaintext.length, chunks: this.#chunks.map((chunk) => [chunk.digest, chunk.bytes.length] as const) };
-    const encoded = encodeFrame(plaintext);
+    const buffer = this.#buffer;
+    const encoded = encodeFrame(buffer.subarray(0, this.#chunkBytes)).finally(() => {
+      this.#spare.push(buffer);
+    });
     // A failure is seen where the pack is closed; until then it may not count as unhandled.
     encoded.catch(() => undefined);
-    this.#frames.push({ entry, encoded });
+    this.#frames.push({ entry: { raw: this.#chunkBytes, chunks: this.#chunks }, encoded });
     this.#chunks = [];
     this.#chunkBytes = 0;
     const settled = this.#frames.at(-IN_FLIGHT);
     if (settled !== undefined) this.#packBytes += (await settled.encoded).length;
+    this.#buffer = this.#spare.pop() ?? Buffer.allocUnsafe(FRAME_ROOM);
   }
 
   async #closePack(top: Digest | undefined): Promise<void> {
@@ -100,5 +110,6 @@ export class PackWriter {
     this.#index.namePack(entry.digest);
     this.#written.push(entry);
     await this.#sink({ entry, header, bytes });
+    this.#memory.released(3 * bytes.length);
   }
 }

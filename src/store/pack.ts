@@ -26,9 +26,9 @@ export interface OpenPack {
   frame(index: number): Buffer;
 }
 
-/** Joins header and frames to the plaintext of a pack. */
-export function encodePack(header: PackHeader, frames: readonly Buffer[]): Buffer {
-  return Buffer.concat([Buffer.from(`${canonical(header as unknown as Json)}\n`), ...frames]);
+/** The plaintext of a pack, in parts: its header and its frames. */
+export function encodePack(header: PackHeader, frames: readonly Buffer[]): readonly Buffer[] {
+  return [Buffer.from(`${canonical(header as unknown as Json)}\n`), ...frames];
 }
 
 /** Reads the plaintext of a pack; throws PACK_DAMAGED. */

@@ -7,22 +7,35 @@ const NONCE = 16;
 
 /**
  * Encrypts a payload as age does: a nonce, then chunks of 64 KiB under ChaCha20-Poly1305. The last chunk is flagged and
- * is never empty unless it is the only one. @see https://c2sp.org/age#payload
+ * is never empty unless it is the only one. `parts` are taken one after the other as the plaintext; `prefix` (the header)
+ * comes before. One buffer is made for all, so that sealing a pack costs its size once. @see https://c2sp.org/age#payload
  */
 export function sealPayload(
-  plaintext: Uint8Array,
-  { fileKey, nonce }: { readonly fileKey: Uint8Array; readonly nonce: Uint8Array },
+  parts: readonly Uint8Array[],
+  { prefix, fileKey, nonce }: { readonly prefix: Uint8Array; readonly fileKey: Uint8Array; readonly nonce: Uint8Array },
 ): Buffer {
   const key = payloadKey(fileKey, nonce);
-  const chunks = Math.max(1, Math.ceil(plaintext.length / CHUNK));
-  const out = Buffer.allocUnsafe(NONCE + plaintext.length + chunks * TAG);
-  out.set(nonce, 0);
-  let to = NONCE;
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  const chunks = Math.max(1, Math.ceil(size / CHUNK));
+  const out = Buffer.allocUnsafe(prefix.length + NONCE + size + chunks * TAG);
+  out.set(prefix, 0);
+  out.set(nonce, prefix.length);
+  let to = prefix.length + NONCE;
+  let part = 0;
+  let from = 0;
   for (let index = 0; index < chunks; index++) {
-    const part = plaintext.subarray(index * CHUNK, (index + 1) * CHUNK);
     const cipher = createCipheriv('chacha20-poly1305', key, chunkNonce(index, index === chunks - 1), { authTagLength: TAG });
-    out.set(cipher.update(part), to);
-    to += part.length;
+    for (let left = Math.min(CHUNK, size - index * CHUNK); left > 0;) {
+      const bytes = parts[part] ?? new Uint8Array();
+      const piece = bytes.subarray(from, from + left);
+      out.set(cipher.update(piece), to);
+      to += piece.length;
+      left -= piece.length;
+      from += piece.length;
+      if (from < bytes.length) continue;
+      part++;
+      from = 0;
+    }
     cipher.final();
     out.set(cipher.getAuthTag(), to);
     to += TAG;

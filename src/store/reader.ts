@@ -1,7 +1,18 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { finishDigest, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import { FORMAT_FILE, FORMAT_LINE, kindOfFile } from './layout.ts';
+
+/** Bytes that are read at a time. */
+const PART = 1024 * 1024;
+
+/** A file of a store that is read part by part. */
+export interface StoredFile {
+  readonly size: number;
+  parts(): AsyncGenerator<Buffer>;
+}
 
 /** Reads the travelling files of a control directory or a bundle, wherever they lie. Writes nothing. */
 export interface StoreReader {
@@ -11,6 +22,8 @@ export interface StoreReader {
   list(): Promise<readonly { readonly name: string; readonly size: number }[]>;
   /** A file's bytes, or null where there is none. */
   read(name: string): Promise<Buffer | null>;
+  /** A file to be read part by part, so that a pack never lies in memory whole; or null where there is none. */
+  stream(name: string): Promise<StoredFile | null>;
 }
 
 /** Reads a directory: `.perdure` of a root, or a bundle directory. */
@@ -18,6 +31,11 @@ export function directoryReader(files: Files, path: string, name = path): StoreR
   return {
     name,
     read: (file) => files.readIfPresent(join(path, file)),
+    async stream(file) {
+      const target = join(path, file);
+      const size = await files.size(target);
+      return size === null ? null : storedFile(size, (range) => files.readRange(target, range));
+    },
     async list() {
       const found: { name: string; size: number }[] = [];
       const visit = async (prefix: string, depth: number): Promise<void> => {
@@ -50,6 +68,15 @@ export async function checkFormat(reader: StoreReader): Promise<void> {
   throw new AgentError('BUNDLE_DAMAGED', `the format file of '${reader.name}' is damaged`);
 }
 
+/** Streams from the first of several readers that has a file. */
+export async function streamFrom(readers: readonly StoreReader[], name: string): Promise<StoredFile | null> {
+  for (const reader of readers) {
+    const file = await reader.stream(name);
+    if (file !== null) return file;
+  }
+  return null;
+}
+
 /** Reads from the first of several readers that has a file. */
 export function readFrom(readers: readonly StoreReader[]): (name: string) => Promise<Buffer | null> {
   return async (name) => {
@@ -59,4 +86,24 @@ export function readFrom(readers: readonly StoreReader[]): (name: string) => Pro
     }
     return null;
   };
+}
+
+/** Makes a file of a way to read ranges of it. */
+export function storedFile(
+  size: number,
+  range: (range: { readonly offset: number; readonly length: number }) => Promise<Buffer>,
+): StoredFile {
+  return {
+    size,
+    async *parts() {
+      for (let offset = 0; offset < size; offset += PART) yield await range({ offset, length: Math.min(PART, size - offset) });
+    },
+  };
+}
+
+/** The digest of a file. */
+export async function digestOfFile(file: StoredFile): Promise<Digest> {
+  const hash = createHash('sha256');
+  for await (const part of file.parts()) hash.update(part);
+  return finishDigest(hash);
 }

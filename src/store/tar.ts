@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type * as Tar from 'tar';
 import { AgentError } from '../core/errors.ts';
-import type { StoreReader } from './reader.ts';
+import { storedFile, type StoredFile, type StoreReader } from './reader.ts';
 
 const BLOCK = 512;
 const library = (): Promise<typeof Tar> => import('tar');
@@ -9,19 +9,19 @@ const library = (): Promise<typeof Tar> => import('tar');
 /** A file for the tar stream. */
 export interface TarFile {
   readonly name: string;
-  readonly bytes: Buffer;
+  readonly content: StoredFile;
 }
 
-/** Writes a plain ustar archive of small to middle-sized files, one after the other, and its end. */
+/** Writes a plain ustar archive of the files, one after the other, and its end. */
 export async function* writeTar(files: AsyncIterable<TarFile>): AsyncGenerator<Buffer> {
   const { Header } = await library();
-  for await (const { name, bytes } of files) {
-    const header = new Header({ path: name, size: bytes.length, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), type: 'File' });
+  for await (const { name, content } of files) {
+    const header = new Header({ path: name, size: content.size, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), type: 'File' });
     const block = Buffer.alloc(BLOCK);
     if (header.encode(block)) throw new AgentError('INTERNAL', `'${name}' does not fit a tar header`);
     yield block;
-    yield bytes;
-    if (bytes.length % BLOCK !== 0) yield Buffer.alloc(BLOCK - (bytes.length % BLOCK));
+    yield* content.parts();
+    if (content.size % BLOCK !== 0) yield Buffer.alloc(BLOCK - (content.size % BLOCK));
   }
   yield Buffer.alloc(2 * BLOCK);
 }
@@ -64,6 +64,12 @@ export async function tarReader(handle: FileHandle, name: string): Promise<Store
   return {
     name,
     list: () => Promise.resolve([...entries].map(([file, { size }]) => ({ name: file, size })).sort((a, b) => (a.name < b.name ? -1 : 1))),
+    stream(file) {
+      const entry = entries.get(file);
+      return Promise.resolve(
+        entry === undefined ? null : storedFile(entry.size, ({ offset, length }) => readAt(handle, entry.offset + offset, length)),
+      );
+    },
     async read(file) {
       const entry = entries.get(file);
       return entry === undefined ? null : readAt(handle, entry.offset, entry.size);

@@ -69,14 +69,14 @@ describe('age, natively', () => {
   test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 300_000])('a payload of %i bytes comes back', async (size) => {
     const { identity, recipient } = await generateAgeKey();
     const plaintext = Buffer.alloc(size, 7);
-    expect(await open(await seal(plaintext, [recipient]), [identity])).toEqual({ plaintext });
+    expect(await open(await seal([plaintext], [recipient]), [identity])).toEqual({ plaintext });
   });
 
   test.runIf(has('age')).each([0, 65_536, 131_072, 200_000])('stock age opens %i bytes that we sealed', async (size) => {
     const directory = temporary();
     const { identity, recipient } = await generateAgeKey();
     writeFileSync(join(directory, 'key'), `${identity}\n`);
-    writeFileSync(join(directory, 'file'), await seal(Buffer.alloc(size, 9), [recipient]));
+    writeFileSync(join(directory, 'file'), await seal([Buffer.alloc(size, 9)], [recipient]));
     expect(execFileSync('age', ['-d', '-i', join(directory, 'key'), join(directory, 'file')]).equals(Buffer.alloc(size, 9))).toBe(true);
   });
 
@@ -89,14 +89,14 @@ describe('age, natively', () => {
 
   test('nothing is released where the last tag does not fit', async () => {
     const { identity, recipient } = await generateAgeKey();
-    const file = await seal(Buffer.alloc(200_000, 1), [recipient]);
+    const file = await seal([Buffer.alloc(200_000, 1)], [recipient]);
     file[file.length - 1] = (file.at(-1) ?? 0) ^ 1;
     expect(await open(file, [identity])).toEqual({ refused: 'damaged' });
   });
 
   test('another key is told from damage', async () => {
     const { recipient } = await generateAgeKey();
-    expect(await open(await seal(Buffer.from('x'), [recipient]), [(await generateAgeKey()).identity])).toEqual({ refused: 'no-key' });
+    expect(await open(await seal([Buffer.from('x')], [recipient]), [(await generateAgeKey()).identity])).toEqual({ refused: 'no-key' });
   });
 
   test('a header without end, or with more stanzas than allowed, is refused', async () => {
@@ -105,7 +105,7 @@ describe('age, natively', () => {
     expect(
       await open(
         await seal(
-          Buffer.from('x'),
+          [Buffer.from('x')],
           Array.from({ length: 65 }, () => recipient),
         ),
         [identity],
