@@ -1,5 +1,6 @@
 import { AgentError } from '../core/errors.ts';
-import type { GuardNote } from './guards.ts';
+import { openScope } from '../providers/cgroup.ts';
+import { familyOf, type GuardNote } from './guards.ts';
 import type { Session } from './session.ts';
 
 /** Milliseconds between asking to end and killing. */
@@ -20,21 +21,23 @@ export async function endGuard({ ports }: Pick<Session, 'ports'>, note: GuardNot
   const deadline = clock.now() + GRACE;
   while (processes.isAlive(note) && clock.now() < deadline) await clock.sleep(POLL);
   if (processes.isAlive(note)) processes.signal(note.pid, 'SIGKILL');
+  if (note.scope !== null) openScope(note.scope).remove();
 }
 
 /** Asks the family of a guard to end, then kills what stays, until nothing of it runs; returns what is left all the same. */
 export async function endFamily({ ports }: Pick<Session, 'ports'>, note: GuardNote): Promise<readonly number[]> {
   const { processes, clock } = ports;
-  // A number may have gone to another process meanwhile; then only the mark in the environment tells the family.
-  const family = (): readonly number[] => processes.family(processes.isAlive(note) ? note : null, note.mark);
-  const first = family();
+  const first = familyOf({ ports }, note);
   if (first.length === 0) return first;
   for (const pid of first) processes.signal(pid, 'SIGTERM');
   const deadline = clock.now() + GRACE;
-  while (family().length > 0 && clock.now() < deadline) await clock.sleep(POLL);
-  for (let round = 0; round < ROUNDS && family().length > 0; round++) {
-    for (const pid of family()) processes.signal(pid, 'SIGKILL');
+  while (familyOf({ ports }, note).length > 0 && clock.now() < deadline) await clock.sleep(POLL);
+  for (let round = 0; round < ROUNDS; round++) {
+    const rest = familyOf({ ports }, note);
+    if (rest.length === 0) break;
+    if (note.scope !== null) openScope(note.scope).kill();
+    for (const pid of rest) processes.signal(pid, 'SIGKILL');
     await clock.sleep(POLL);
   }
-  return family();
+  return familyOf({ ports }, note);
 }

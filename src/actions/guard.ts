@@ -37,17 +37,20 @@ export async function guard(ports: Ports, options: GuardOptions): Promise<number
   // A refusal needs no registration; this look is only for a short way to it.
   assertMay(opened, 'act');
   const mark = `PERDURE_GUARD=${ports.random(12).toString('hex')}`;
-  const note: GuardNote = { ...ports.processes.self, mark, shared: options.shared, command: options.command.join(' ') };
-  await registerGuard(opened, note);
+  const scope = createScope(`perdure-${String(ports.processes.self.pid)}-${mark.slice(-8)}`);
+  const note: GuardNote = {
+    ...ports.processes.self,
+    mark,
+    shared: options.shared,
+    scope: scope?.path ?? null,
+    command: options.command.join(' '),
+  };
   try {
+    await registerGuard(opened, note);
     const session = await noteRename(assertMay(await openRoot(ports, opened.root), 'act'));
-    const scope = createScope(`perdure-${String(note.pid)}-${mark.slice(-8)}`);
-    try {
-      return await run(session, { ...options, note, scope });
-    } finally {
-      removeScope(scope);
-    }
+    return await run(session, { ...options, note, scope });
   } finally {
+    scope?.remove();
     await unregisterGuard(opened, note);
   }
 }
@@ -96,14 +99,14 @@ async function run(
       await Promise.race([exit, ports.clock.sleep(LOOK, wake.signal)]);
       const lost = await watch();
       if (lost !== null) {
-        await endAll(session, note, scope);
+        await endFamily(session, note);
         throw lost;
       }
       const result = ended as { readonly status: number } | { readonly error: unknown } | null;
       if (result === null) continue;
       if ('error' in result) return startFailure(program, result.error);
       // What the command left behind would run on without a guard.
-      await endAll(session, note, scope);
+      await endFamily(session, note);
       return result.status;
     }
   } finally {
@@ -141,15 +144,6 @@ function watcher({ ports, root, control, host }: HostSession): () => Promise<Age
   };
 }
 
-async function endAll({ ports }: HostSession, note: GuardNote, scope: Scope | null): Promise<void> {
-  const rest = await endFamily({ ports }, note);
-  if (rest.length > 0) scope?.kill();
-  for (let round = 0; scope !== null && scope.members().length > 0 && round < 40; round++) {
-    scope.kill();
-    await ports.clock.sleep(50);
-  }
-}
-
 /** A root that was renamed is the same root; its new path is noted before anything runs. */
 async function noteRename(session: HostSession): Promise<HostSession> {
   const { ports, host, memory, place, view } = session;
@@ -158,14 +152,6 @@ async function noteRename(session: HostSession): Promise<HostSession> {
     await saveMemory(ports.files, host.directory, { ...memory, roots: [{ name: 'main', place }] });
     return assertMay(await openRoot(ports, await findRoot(ports)), 'act');
   });
-}
-
-function removeScope(scope: Scope | null): void {
-  try {
-    scope?.remove();
-  } catch {
-    // A child that outlives the command keeps the group; it goes with the machine.
-  }
 }
 
 /** The status that shells give: 127 for a program that is not there, 126 for one that cannot be started. */

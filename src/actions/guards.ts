@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonical, parseJson, type Json } from '../core/canonical.ts';
 import { AgentError } from '../core/errors.ts';
+import { openScope } from '../providers/cgroup.ts';
 import type { ProcessId } from '../providers/processes.ts';
 import type { Session } from './session.ts';
 
@@ -10,6 +11,8 @@ export interface GuardNote extends ProcessId {
   /** What marks the environment of everything that it runs. */
   readonly mark: string;
   readonly shared: boolean;
+  /** Path of the cgroup that holds all of it, or null. */
+  readonly scope: string | null;
   /** The command, for people. */
   readonly command: string;
 }
@@ -22,18 +25,27 @@ export function liveGuards({ ports, control }: GuardRoot): readonly GuardNote[] 
 }
 
 function isRunning({ ports }: Pick<GuardRoot, 'ports'>, note: GuardNote): boolean {
-  return ports.processes.isAlive(note) || ports.processes.family(null, note.mark).length > 0;
+  return ports.processes.isAlive(note) || familyOf({ ports }, note).length > 0;
+}
+
+/** Everything that a guard started and that still runs: by its cgroup, by descent, and by the mark in the environment. */
+export function familyOf({ ports }: Pick<GuardRoot, 'ports'>, note: GuardNote): readonly number[] {
+  // A number may have gone to another process meanwhile; then only cgroup and mark tell the family.
+  const marked = ports.processes.family(ports.processes.isAlive(note) ? note : null, note.mark);
+  const members = note.scope === null ? [] : openScope(note.scope).members();
+  return [...new Set([...marked, ...members])];
 }
 
 /** Registers a guard; throws GUARD_RUNNING where another runs and not both are shared. Of two at once one wins. */
 export async function registerGuard({ ports, control }: GuardRoot, note: GuardNote): Promise<void> {
+  sweepGuards({ ports, control });
   const { files } = ports;
   await files.replace(notePath(control, note), canonical(note as unknown as Json));
   if (!note.shared) await takeOnly({ ports, control }, note);
   const other = liveGuards({ ports, control }).find((one) => one.pid !== note.pid && one.shared !== note.shared);
   if (other === undefined) return;
   await unregisterGuard({ ports, control }, note);
-  throw running(other);
+  throw running({ ports }, other);
 }
 
 /** Takes a guard's registration back. */
@@ -44,7 +56,11 @@ export async function unregisterGuard({ ports, control }: GuardRoot, note: Guard
 
 /** Removes the notes of guards that are gone. */
 export function sweepGuards({ ports, control }: GuardRoot): void {
-  for (const note of notes(control)) if (!isRunning({ ports }, note)) rmSync(notePath(control, note), { force: true });
+  for (const note of notes(control)) {
+    if (isRunning({ ports }, note)) continue;
+    rmSync(notePath(control, note), { force: true });
+    if (note.scope !== null) openScope(note.scope).remove();
+  }
 }
 
 /** Until when a fence lets running guards finish, in milliseconds since 1970; 0 where none waits. */
@@ -65,18 +81,24 @@ async function takeOnly({ ports, control }: GuardRoot, note: GuardNote): Promise
     const owner = parseNote(path);
     if (owner !== null && isRunning({ ports }, owner)) {
       await ports.files.remove(notePath(control, note));
-      throw running(owner);
+      throw running({ ports }, owner);
     }
     await ports.files.remove(path);
   }
   throw new AgentError('RACE_LOST', 'several guards start at once', { hints: [{ command: 'agent status' }] });
 }
 
-function running({ pid, command }: GuardNote): AgentError {
+function running({ ports }: Pick<GuardRoot, 'ports'>, note: GuardNote): AgentError {
+  const { pid, command } = note;
+  const rest = ports.processes.isAlive(note) ? [] : familyOf({ ports }, note);
+  if (rest.length > 0)
+    return new AgentError('GUARD_RUNNING', `guard ${String(pid)} was killed, and what it started runs on: '${command}'`, {
+      hints: [{ command: `kill ${rest.join(' ')}`, effect: 'ends it; so does agent fence' }],
+    });
   return new AgentError('GUARD_RUNNING', `guard ${String(pid)} runs '${command}' already`, {
     hints: [
-      { command: 'agent guard --shared -- CMD', effect: 'where both are meant to run side by side (both must say so)' },
       { command: `kill ${String(pid)}`, effect: 'ends the other guard and all that it started' },
+      { command: 'agent guard --shared -- CMD', effect: 'where both are meant to run side by side (both must say so)' },
     ],
   });
 }

@@ -8,8 +8,8 @@ export default class Guard extends AgentCommand {
   static override description = `Exports PERDURE_TOKEN (<agent id>:<epoch>, not a secret) and passes the command's status through (128 + signal; 127 where
 it is not found). When the right to act ends, every process of the command ends and the status is 14.
 
-It ends what it can reach: the members of a cgroup where it may make one, else the command's process group, all that
-descend from it, and all whose environment has the guard's mark. It does not reach a process that left the cgroup, or
+It ends what it can reach: the members of a cgroup where it may make one, all that descend from the command, and all whose
+environment has the guard's mark. It does not reach a process that left the cgroup, or
 without a cgroup one that both left the parent chain and cleaned its environment; nor work handed to a daemon that was
 there before, a container, or another host. What the command leaves behind when it ends is ended, too.
 

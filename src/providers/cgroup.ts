@@ -2,12 +2,14 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
 /** A control group of our own, into which a command and all its descendants go. */
 export interface Scope {
+  readonly path: string;
   /** File that a process writes its number to in order to enter. */
   readonly entry: string;
+  /** Numbers of the processes in it; none where it is gone. */
   members(): readonly number[];
   /** Kills every member at once. */
   kill(): void;
-  /** Removes the group; it must be empty. */
+  /** Removes the group, where it is empty. */
   remove(): void;
 }
 
@@ -20,22 +22,43 @@ export function createScope(name: string): Scope | null {
     if (mount === undefined || own === undefined) return null;
     const path = `${mount}${own === '/' ? '' : own}/${name}`;
     mkdirSync(path);
-    const members = (): readonly number[] =>
-      readFileSync(`${path}/cgroup.procs`, 'utf8')
-        .split('\n')
-        .filter((line) => line !== '')
-        .map(Number);
-    return {
-      entry: `${path}/cgroup.procs`,
-      members,
-      kill: () => {
-        writeFileSync(`${path}/cgroup.kill`, '1');
-      },
-      remove: () => {
-        rmdirSync(path);
-      },
-    };
+    return openScope(path);
   } catch {
     return null;
   }
+}
+
+/** The cgroup at a path, which may be gone. */
+export function openScope(path: string): Scope {
+  const attempt = (work: () => void): void => {
+    try {
+      work();
+    } catch {
+      // It is gone, or still has members: the caller looks at the members.
+    }
+  };
+  return {
+    path,
+    entry: `${path}/cgroup.procs`,
+    members() {
+      let text = '';
+      attempt(() => {
+        text = readFileSync(`${path}/cgroup.procs`, 'utf8');
+      });
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map(Number);
+    },
+    kill: () => {
+      attempt(() => {
+        writeFileSync(`${path}/cgroup.kill`, '1');
+      });
+    },
+    remove: () => {
+      attempt(() => {
+        rmdirSync(path);
+      });
+    },
+  };
 }
