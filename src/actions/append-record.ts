@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { canonical, parseJson, type Json } from '../core/canonical.ts';
 import { instant } from '../core/clock.ts';
-import { AgentError } from '../core/errors.ts';
+import { AgentError, isAgentError } from '../core/errors.ts';
 import { saveHost, type Host } from '../host/home.ts';
-import { saveMemory, type AgentMemory } from '../host/memory.ts';
+import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
 import { samePlace, type HomeId } from '../host/place.ts';
 import type { ProcessId } from '../providers/processes.ts';
 import { APPEND_ORDER, type AppendSteps } from '../ledger/append.ts';
@@ -36,7 +36,9 @@ export interface AppendTarget {
 }
 
 /** Signs the next record of the ledger and appends it durably; returns the session as it is then. */
-export async function appendRecord(session: HostSession, draft: Draft): Promise<HostSession> {
+export async function appendRecord(opened: HostSession, draft: Draft): Promise<HostSession> {
+  // A record follows all that was signed before, also what an interruption left pending in a root that is lost.
+  const session = (await goOn(opened)) as HostSession;
   const { state, host, ports, chain } = session;
   const record = {
     format: 'perdure-ledger/1',
@@ -55,17 +57,21 @@ export async function appendRecord(session: HostSession, draft: Draft): Promise<
   return (await openRoot(ports, session.root)) as HostSession;
 }
 
-/** Goes on with a record that was interrupted, with its very bytes. Call it under the lock. */
+/** Goes on with a record that was interrupted in this root, with its very bytes. Call it under the lock. */
 export async function settlePending(session: Session): Promise<Session> {
-  const { pending, chain, host, memory, place, ports } = session;
+  const pending = session.memory?.pending;
+  // A copy of the root does not finish what was begun in the agent.
+  return pending !== undefined && !samePlace(pending.place, session.place) ? session : goOn(session);
+}
+
+async function goOn(session: Session): Promise<Session> {
+  const { pending, chain, host, memory, ports } = session;
   const outcome = outcomeOf(chain, pending);
   if (pending === null || host === null || memory?.pending === undefined || outcome === 'none' || outcome === 'lost') {
     if (host !== null && chain.torn > 0)
       throw new AgentError('LEDGER_DAMAGED', 'the last line of the ledger is cut, and no pending record says how it goes on');
     return session;
   }
-  // A copy of the root does not finish what was begun in the agent.
-  if (!samePlace(memory.pending.place, place)) return session;
   await appendSigned(
     {
       session: { ...session, host },
@@ -103,7 +109,22 @@ export async function appendSigned(target: AppendTarget, signed: SignedRecord, t
       await files.remove(claimPath(control, signed));
     },
   };
-  for (const step of APPEND_ORDER) if (!there || step === 'settle') await steps[step]();
+  try {
+    for (const step of APPEND_ORDER) if (!there || step === 'settle') await steps[step]();
+  } catch (error) {
+    if (isAgentError(error) && error.code === 'RACE_LOST') await withdraw(target, signed);
+    throw error;
+  }
+}
+
+/** Takes a pending record back that lost its race: it is in no ledger, and nobody was told of it. */
+async function withdraw({ session }: AppendTarget, signed: SignedRecord): Promise<void> {
+  const { files } = session.ports;
+  const agent = signed.record.kind === 'init' ? signed.digest : signed.record.agent;
+  const now = await loadMemory(files, session.host.directory, agent);
+  if (now?.pending?.line !== signed.line) return;
+  const { pending: _, ...rest } = now;
+  await saveMemory(files, session.host.directory, rest);
 }
 
 /** Moves what this host has last seen forward to the state, without a record of its own: foreign records came home. */
@@ -119,7 +140,10 @@ async function settle({ session, signedAs }: AppendTarget, signed: SignedRecord,
   const asserted = record.kind === 'resume' && record.asserted === 'here';
   const confirmed = asserted || record.kind === 'promote' || record.kind === 'init';
   if (asserted) await saveHost(ports.files, { ...host, noted: signedAs });
-  const seen = after === null ? { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' } : seenOf(after);
+  const settled = after === null ? { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' } : seenOf(after);
+  // A close or a rehydrate may have moved on meanwhile.
+  const known = session.memory?.seen;
+  const seen = known !== undefined && known.seq > settled.seq && record.kind !== 'resume' ? known : settled;
   await saveMemory(ports.files, host.directory, {
     format,
     agent,

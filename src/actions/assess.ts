@@ -14,6 +14,9 @@ import { sideOf, type OpenState } from './open-state.ts';
 import { factsOfProfile } from './root-profile.ts';
 import type { HostSession } from './session.ts';
 
+/** So many findings are named; the coverage counts all. */
+const NAMED = 1000;
+
 /** What was found, and how to read what it names. */
 export interface Found {
   readonly scan: ScanResult;
@@ -59,11 +62,31 @@ export async function alarmsOf(
   return { fresh, open: [...kept, ...fresh] };
 }
 
+/** Secrets that the state before has and this tree lacks: lost, or never supplied after a move. */
+async function lostSecrets(previous: OpenState | null, found: Found): Promise<readonly Finding[]> {
+  if (previous === null) return [];
+  const lost: Finding[] = [];
+  for await (const change of compareTrees(sideOf(previous), { pages: found.scan.root.pages, get: found.get }))
+    if (change.kind === 'removed' && change.before.type === 'file' && change.before.class === 'secret')
+      lost.push({ code: 'SECRET_MISSING', subject: showName(change.path), class: 'secret' });
+  return lost;
+}
+
 /** The facts of a state. */
 export async function factsOf(
   session: HostSession,
   found: Found,
-  { profile, alarms, message }: { readonly profile: Profile; readonly alarms: readonly Finding[]; readonly message?: string | undefined },
+  {
+    previous,
+    profile,
+    alarms,
+    message,
+  }: {
+    readonly previous: OpenState | null;
+    readonly profile: Profile;
+    readonly alarms: readonly Finding[];
+    readonly message?: string | undefined;
+  },
 ): Promise<Facts> {
   const { scan, quiesced } = found;
   const body = await bodyOf(session, profile);
@@ -84,7 +107,7 @@ export async function factsOf(
     consistency: quiesced ? 'quiesced' : 'live',
     coverage: coverageOf(scan.counter),
     alarms,
-    findings: [...scan.findings, ...raw],
+    findings: [...scan.findings, ...raw, ...(await lostSecrets(previous, found))].slice(0, NAMED),
     profile: factsOfProfile(profile),
     labels: { host: session.host.label, platform: session.ports.machine.platform },
     requirements: profile.data.requires,
@@ -95,9 +118,9 @@ export async function factsOf(
   };
 }
 
-/** Whether a state is whole: nothing unreadable or in motion, no database copied while it was written. */
+/** Whether a state is whole: nothing unreadable or in motion, no database copied while it was written, no secret lost. */
 export function isWhole(facts: Facts): boolean {
-  return facts.coverage.complete && !facts.findings.some((one) => one.code === 'SQLITE_RAW');
+  return facts.coverage.complete && !facts.findings.some((one) => one.code === 'SQLITE_RAW' || one.code === 'SECRET_MISSING');
 }
 
 async function bodyOf({ root }: HostSession, { data }: Profile): Promise<BodyFacts | null> {
@@ -122,6 +145,8 @@ async function identityVersionOf({ root, ports }: HostSession, { data }: Profile
 /** A memory file that is there again, with something in it, needs no declaration. */
 async function cameBack(alarm: Finding, after: TreeSide): Promise<boolean> {
   if (alarm.code !== 'MEMORY_VANISHED' && alarm.code !== 'MEMORY_EMPTIED') return false;
+  // What was shown for a name that is not UTF-8 is no name; such an alarm waits for its declaration.
+  if (alarm.subject.includes('\\')) return false;
   const entry = await findEntry(after.pages, pathFromNames(alarm.subject.split('/')), after.get);
   return entry?.type === 'file' && entry.size !== '0';
 }

@@ -1,10 +1,13 @@
 import { AgentError, STATUS } from '../core/errors.ts';
+import { memoryAlarms } from '../manifest/alarms.ts';
+import { compareTrees } from '../manifest/compare.ts';
 import type { Facts } from '../manifest/facts.ts';
+import { sideOf } from './open-state.ts';
 import type { CheckLine } from './check-lines.ts';
 import { profileOfFacts } from './root-profile.ts';
 import type { Ports } from './ports.ts';
-import { openForReading } from './read-state.ts';
-import { findState } from './revision.ts';
+import { learned, openForReading } from './read-state.ts';
+import { findState, type StateName } from './revision.ts';
 import { openSession, type Session } from './session.ts';
 
 export interface BetweenResult {
@@ -29,10 +32,10 @@ export async function verifyBetween(ports: Ports, range: string): Promise<Betwee
   const before = (await openForReading(session, from.manifest)).facts;
   const after = (await openForReading(session, to.manifest)).facts;
   const declared = declaredBetween(session, from.seq, to.seq);
-  const { identity, body } = profileOfFacts(after).data;
+  const { identity, body } = profileOfFacts(before).data;
   const lines = [
     governed('I1 identity', { before, after, name: 'identity', rule: identity, declared: declared.has('identity-update') }),
-    memory(after),
+    await memory(session, { from, to, declared: declared.has('memory-repair') }),
     governed('I3 body', { before, after, name: 'body', rule: body, declared: declared.has('evolve') }),
   ];
   return { from: from.seq, to: to.seq, lines, status: lines.every((line) => line.ok) ? STATUS.done : STATUS.invariant };
@@ -72,11 +75,15 @@ function governed(
   };
 }
 
-function memory({ alarms }: Facts): CheckLine {
-  const open = alarms.filter((one) => one.class === 'memory' || one.class === 'workflow');
-  return {
-    name: 'I2 memory',
-    ok: open.length === 0,
-    text: open.length === 0 ? 'continued, no alarm is open' : `${open[0]?.code ?? ''}: ${open[0]?.subject ?? ''}`,
-  };
+/** Compares the memory of two states: what vanished, emptied or shrank between them, whether or not an alarm was open. */
+async function memory(
+  session: Session,
+  { from, to, declared }: { readonly from: StateName; readonly to: StateName; readonly declared: boolean },
+): Promise<CheckLine> {
+  const before = sideOf(await learned(await openForReading(session, from.manifest)));
+  const after = sideOf(await learned(await openForReading(session, to.manifest)));
+  const [first, ...more] = await memoryAlarms(compareTrees(before, after), { before: before.get, after: after.get });
+  if (first === undefined) return { name: 'I2 memory', ok: true, text: 'continued' };
+  const what = `${first.code}: ${first.subject}${more.length === 0 ? '' : ` and ${String(more.length)} more`}`;
+  return { name: 'I2 memory', ok: declared, text: declared ? `${what}; declared as repair` : what };
 }

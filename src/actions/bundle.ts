@@ -36,9 +36,12 @@ export async function withBundle<T>(
     const handle = await spool(source.input);
     return withTar(handle, 'standard input', work);
   }
-  const absolute = resolve(ports.start.directory, path);
+  const absolute = resolve(ports.cwd, path);
   const found = await stat(absolute).catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') throw new AgentError('FILE_MISSING', `'${path}' does not exist`);
+    if (systemCode(error) === 'ENOENT')
+      throw new AgentError('FILE_MISSING', `'${path}' does not exist`, {
+        hints: [{ command: `ls -d '${path}'`, effect: 'relative paths are taken from the current directory, or from that of -C' }],
+      });
     throw explain(error, path);
   });
   if (!found.isDirectory()) {

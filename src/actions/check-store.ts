@@ -4,7 +4,7 @@ import type { Chain } from '../ledger/chain.ts';
 import type { Finding } from '../manifest/facts.ts';
 import { chunksOf, walkTree } from '../manifest/tree.ts';
 import { readManifest, type Manifest } from '../manifest/manifest.ts';
-import { digestInName, envelopeFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
+import { digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
 import { checkPack } from '../store/pack.ts';
 import { readPackList, type PackEntry } from '../store/packlist.ts';
 import { digestOfFile, readFrom, type StoreReader } from '../store/reader.ts';
@@ -38,6 +38,9 @@ export async function checkSealed(
     const kind = kindOfFile(name);
     bytes += size;
     if (kind === null) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is no file of an agent` });
+    const storeKey = /^keys\/([0-9a-f]{16})\./.exec(name)?.[1];
+    if (storeKey !== undefined && chain.state.keys.storeKeys[storeKey] === undefined)
+      findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is of a store key that the ledger does not know` });
     if (kind === 'pack') packs++;
     const promised = digestInName(name);
     const file = promised === null ? null : await reader.stream(name);
@@ -45,9 +48,12 @@ export async function checkSealed(
       findings.push({ code: kind === 'pack' ? 'PACK_DAMAGED' : 'BUNDLE_DAMAGED', subject: `'${name}' is not what its name says` });
   }
   for (const { id, envelope } of Object.values(chain.state.keys.storeKeys)) {
-    const file = await reader.read(envelopeFile(id));
-    if (file !== null && digestOf(file) !== envelope && (await reader.read(`keys/${id}.${envelope}.age`)) === null)
-      findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${envelopeFile(id)}' is not the envelope that the ledger names` });
+    if ((await envelopeAt(read, { id, envelope })) === null)
+      findings.push({
+        code: 'BUNDLE_DAMAGED',
+        subject: `the envelope of store key ${id} that the ledger names is not there`,
+        next: 'copy it again from where it came',
+      });
   }
   const sizes = new Map<string, number>();
   for (const one of [reader, ...bases]) for (const { name, size } of await one.list()) if (!sizes.has(name)) sizes.set(name, size);
@@ -127,6 +133,18 @@ async function missingOf(
   return entries.filter((entry) => sizes.get(packFile(entry.digest)) !== entry.size).map((entry) => entry.digest);
 }
 
+/** The bytes of the envelope that the ledger names, in its place or under its digest; null where it is in neither. */
+export async function envelopeAt(
+  read: AtHand['read'],
+  { id, envelope }: { readonly id: string; readonly envelope: Digest },
+): Promise<Buffer | null> {
+  for (const name of [envelopeFile(id), grantFile(id, envelope)]) {
+    const bytes = await read(name);
+    if (bytes !== null && digestOf(bytes) === envelope) return bytes;
+  }
+  return null;
+}
+
 /** The packs that a state names. */
 export async function packsOf(manifest: Digest, read: (name: string) => Promise<Buffer | null>): Promise<readonly Digest[]> {
   const found = await readManifest(read, manifest);
@@ -146,7 +164,7 @@ export async function checkOpened(
 ): Promise<OpenState> {
   const state = await openState(options);
   for (const use of ['main', 'secret'] as const) {
-    await state.objects[use].learn((entry, pack) => {
+    await state.objects[use].each((entry, pack) => {
       checkPack(pack);
       onPack(entry.size);
     });
@@ -154,7 +172,7 @@ export async function checkOpened(
   const { main, secret } = state.objects;
   const top = mainRoot(state.facts);
   const get = (digest: Digest): Promise<Buffer> => main.chunk(digest);
-  for await (const { path, entry } of walkTree(top.pages, get)) {
+  for await (const { path, entry } of walkTree(top.pages, get, { limit: state.facts.coverage.walked + 1 })) {
     if (entry.type !== 'file' || entry.sha256 === undefined) continue;
     for await (const digest of chunksOf(entry, get))
       if (!main.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', `a part of '${path}' is in no pack`);

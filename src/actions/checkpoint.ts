@@ -5,7 +5,7 @@ import { ScanIndexReader, ScanIndexWriter } from '../capture/scan-index.ts';
 import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Declaration } from '../ledger/record.ts';
-import { encodeFacts, encodeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
+import { encodeFacts, writeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
 import { encodeManifest } from '../manifest/manifest.ts';
 import { manifestFile, packListFile } from '../store/layout.ts';
 import { appendPacks, type PackEntry } from '../store/packlist.ts';
@@ -87,11 +87,11 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     if (previous !== null && (options.declare ?? []).length === 0 && isSameState(previous, seen))
       return { session, recorded: false, manifest: previous.digest, facts: previous.facts, newAlarms: [], storedBytes: 0, complete: true };
     const alarms = await alarmsOf(previous, seen, { profile, declared: options.declare ?? [] });
-    const facts = await factsOf(session, seen, { profile, alarms: alarms.open, message: options.message });
+    const facts = await factsOf(session, seen, { previous, profile, alarms: alarms.open, message: options.message });
     const keepSheet = found.secrets.length === 0 || sameSecrets(previous, found);
     const secretPacks = keepSheet
       ? []
-      : await store.writers.secret.finish(encodeSecrets({ format: 'perdure-secrets/1', files: found.secrets }));
+      : await store.writers.secret.finish(await writeSecrets(found.secrets, (digest, bytes) => store.writers.secret.put(digest, bytes)));
     const mainPacks = await store.writers.main.finish(encodeFacts(facts));
     const secrets = found.secrets.length === 0 ? undefined : (secretPacks.at(-1)?.digest ?? previous?.manifest.secrets);
     const manifest = await writeManifest(session, { previous, packs: [...secretPacks, ...mainPacks], facts: lastOf(mainPacks), secrets });

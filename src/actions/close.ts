@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AgentError } from '../core/errors.ts';
-import { chainOf } from '../ledger/chain.ts';
+import { chainOf, chainText } from '../ledger/chain.ts';
 import { parseReply } from '../ledger/message.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { noteSeen, settlePending } from './append-record.ts';
@@ -27,7 +27,9 @@ export async function close(ports: Ports, reply: Buffer): Promise<CloseResult> {
     if (!hasHost(session)) throw new AgentError('REPLY_FOREIGN', 'the keys of this host are gone');
     const { chain, control, view } = session;
     if (message.agent !== chain.state.agent)
-      throw new AgentError('REPLY_FOREIGN', `the reply is about another agent than '${session.name}'`);
+      throw new AgentError('REPLY_FOREIGN', `the reply is about another agent than '${session.name}'`, {
+        hints: [{ command: 'agent -C DIR close REPLY', effect: 'with the directory of that agent' }],
+      });
     // Elsewhere the record would hide from the agent's own root that it came.
     if (view.root === 'elsewhere') throw refusal(session, { allowed: false, obstacle: 'COPY', condition: 'root' });
     if (view.seen === 'behind' || view.seen === 'diverged')
@@ -42,7 +44,8 @@ export async function close(ports: Ports, reply: Buffer): Promise<CloseResult> {
         hints: [{ command: 'agent status', effect: 'shows what is awaited' }],
       });
     const { state } = chainOf([...chain.records, ...missing]);
-    await ports.files.append(join(control, LEDGER_FILE), missing.map((one) => `${one.line}\n`).join(''), { at: chain.length });
+    // Put in place whole: nothing of ours is pending that could finish a line that was cut.
+    await ports.files.replace(join(control, LEDGER_FILE), chainText([...chain.records, ...missing]));
     await noteSeen(session, state);
     return { session: (await openRoot(ports, root)) as HostSession, added: missing.length, answer };
   });

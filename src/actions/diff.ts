@@ -25,8 +25,13 @@ export async function diff(
   const before = await learned(await openForReading(session, first.manifest));
   if (to === undefined) {
     const profile = await readProfile(session);
-    const { changes, times } = await compareLive(session, before, { root: session.root, profile, trustIndex: true });
-    return { from: `record ${String(first.seq)}`, to: 'the tree', changes, times };
+    const { changes, ownSecrets, times } = await compareLive(session, before, { root: session.root, profile, trustIndex: true });
+    return {
+      from: `record ${String(first.seq)}`,
+      to: 'the tree',
+      changes: [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path }))],
+      times,
+    };
   }
   const second = findState(session, to);
   const after = await learned(await openForReading(session, second.manifest));

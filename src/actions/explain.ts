@@ -17,7 +17,7 @@ export interface ExplainResult extends Classification {
 /** Tells what a path of an agent is, by which rule, and what becomes of it. */
 export async function explain(ports: Ports, path: string): Promise<ExplainResult> {
   const session = await openSession(ports);
-  const wanted = resolve(ports.start.directory, path);
+  const wanted = resolve(ports.cwd, path);
   const absolute = join(await realpath(dirname(wanted)).catch(() => dirname(wanted)), basename(wanted));
   const inside = relative(session.root, absolute);
   if (inside === '' || inside.startsWith('..'))

@@ -91,7 +91,7 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
       return { session: offered, checkpoint: done, ended, unseen: activity.unseen, offeredTo: target?.label ?? null, hooks };
     } catch (error) {
       // What refuses half-way resumes by itself: an agent that nobody may run is worse than one that was not fenced.
-      if (!session.state.fenced) await resumeAgain(ports);
+      if (!session.state.fenced) await resumeAgain(ports).catch(() => undefined);
       throw error;
     }
   });
@@ -100,7 +100,8 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
 async function resumeAgain(ports: Ports): Promise<void> {
   const now = await openSession(ports);
   // A disk that is full may refuse this too; then the fence stands, and status says so.
-  if (now.state.fenced && now.state.offer === null) await appendRecord(assertMay(now, 'resume'), { kind: 'resume' }).catch(() => undefined);
+  if (now.state.fenced && now.state.offer === null)
+    await runHooks(await appendRecord(assertMay(now, 'resume'), { kind: 'resume' }), 'start');
 }
 
 /** The same fence again, after the offer was written: nothing is left to do. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { AgentError, systemCode } from '../core/errors.ts';
 import { saveMemory } from '../host/memory.ts';
 import { decide } from '../ledger/decide.ts';
@@ -12,8 +12,11 @@ import { endFamily } from './guard-end.ts';
 import type { Ports } from './ports.ts';
 import { refusal } from './refusal.ts';
 import { assertMay } from './may.ts';
-import { findRoot, openRoot, openSession, type HostSession } from './session.ts';
+import { openRoot, openSession, type HostSession } from './session.ts';
 import { underLock } from './writer.ts';
+
+/** Milliseconds that a command has to end after a signal to the guard. */
+const STOP_GRACE = 5000;
 
 /** Milliseconds between two looks at the right to act. */
 const LOOK = 200;
@@ -43,7 +46,7 @@ export async function guard(ports: Ports, options: GuardOptions): Promise<number
     mark,
     shared: options.shared,
     scope: scope?.path ?? null,
-    command: options.command.join(' '),
+    command: basename(options.command[0] ?? ''),
   };
   try {
     await registerGuard(opened, note);
@@ -90,8 +93,10 @@ async function run(
       resolve();
     });
   });
+  let deadline = Number.POSITIVE_INFINITY;
   const release = options.onSignal((signal) => {
     if (child.pid !== undefined) ports.processes.signal(child.pid, signal);
+    deadline = Math.min(deadline, ports.clock.now() + STOP_GRACE);
   });
   const watch = watcher(session);
   try {
@@ -103,6 +108,8 @@ async function run(
         throw lost;
       }
       const result = ended as { readonly status: number } | { readonly error: unknown } | null;
+      // A command that does not end when it is asked to is ended, with all that it started.
+      if (result === null && ports.clock.now() > deadline) await endFamily(session, note);
       if (result === null) continue;
       if ('error' in result) return startFailure(program, result.error);
       // What the command left behind would run on without a guard.
@@ -145,12 +152,13 @@ function watcher({ ports, root, control, host }: HostSession): () => Promise<Age
 }
 
 /** A root that was renamed is the same root; its new path is noted before anything runs. */
-async function noteRename(session: HostSession): Promise<HostSession> {
-  const { ports, host, memory, place, view } = session;
-  if (view.root !== 'renamed' || memory === null) return session;
-  return underLock(ports, session.state.agent, async () => {
-    await saveMemory(ports.files, host.directory, { ...memory, roots: [{ name: 'main', place }] });
-    return assertMay(await openRoot(ports, await findRoot(ports)), 'act');
+async function noteRename(opened: HostSession): Promise<HostSession> {
+  const { ports, host, root } = opened;
+  if (opened.view.root !== 'renamed') return opened;
+  return underLock(ports, opened.state.agent, async () => {
+    const { memory, place } = await openRoot(ports, root);
+    if (memory !== null) await saveMemory(ports.files, host.directory, { ...memory, roots: [{ name: 'main', place }] });
+    return assertMay(await openRoot(ports, root), 'act');
   });
 }
 

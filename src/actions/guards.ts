@@ -13,7 +13,7 @@ export interface GuardNote extends ProcessId {
   readonly shared: boolean;
   /** Path of the cgroup that holds all of it, or null. */
   readonly scope: string | null;
-  /** The command, for people. */
+  /** The program, for people; its arguments may hold secrets. */
   readonly command: string;
 }
 
@@ -83,9 +83,21 @@ async function takeOnly({ ports, control }: GuardRoot, note: GuardNote): Promise
       await ports.files.remove(notePath(control, note));
       throw running({ ports }, owner);
     }
-    await ports.files.remove(path);
+    await removeStale({ ports, control }, owner);
   }
   throw new AgentError('RACE_LOST', 'several guards start at once', { hints: [{ command: 'agent status' }] });
+}
+
+/** Removes the claim of a guard that is gone, and no other: one that was taken meanwhile is put back. */
+async function removeStale({ ports, control }: GuardRoot, owner: GuardNote | null): Promise<void> {
+  const { files, processes } = ports;
+  const path = onlyPath(control);
+  const aside = `${path}.${String(processes.self.pid)}`;
+  if (!(await files.exists(path))) return;
+  await files.rename(path, aside);
+  const moved = parseNote(aside);
+  if (moved !== null && moved.mark !== owner?.mark) await files.create(path, canonical(moved as unknown as Json));
+  await files.remove(aside);
 }
 
 function running({ ports }: Pick<GuardRoot, 'ports'>, note: GuardNote): AgentError {

@@ -13,6 +13,7 @@ import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
 import { appendSigned } from './append-record.ts';
 import type { Ports } from './ports.ts';
+import { checkAgentName } from './agent-name.ts';
 import { newRecoveryKit, readKit } from './recovery-kit.ts';
 import { CONTROL, openRoot, type Session } from './session.ts';
 import { settlePending } from './append-record.ts';
@@ -38,31 +39,42 @@ export interface InitResult {
 /** Makes an agent of a directory, in place. Only `.perdure` is created in it. */
 export async function init(ports: Ports, options: InitOptions): Promise<InitResult> {
   const { files } = ports;
-  const directory = resolve(ports.start.directory, options.directory);
-  const kit = options.kit === null ? null : resolve(ports.start.directory, options.kit);
-  const profile = await chooseProfile(files, { name: options.profile, cwd: ports.start.directory, directory });
+  if (options.directory === '')
+    throw new AgentError('USAGE_WRONG', 'the directory has no name', { hints: [{ command: 'agent init DIR --recovery-kit FILE' }] });
+  const directory = resolve(ports.cwd, options.directory);
+  const kit = options.kit === null ? null : resolve(ports.cwd, options.kit);
+  const name = checkAgentName(options.name ?? basename(directory));
+  const profile = await chooseProfile(files, { name: options.profile, cwd: ports.cwd, directory });
   await refuseNested(ports, directory);
+  if ((await files.exists(join(directory, CONTROL))) && !(await files.exists(join(directory, CONTROL, FORMAT_FILE))))
+    await refuseLiving(ports, directory);
   if (kit !== null) await checkKitPlace(ports, { kit, directory });
   const unfinished = await unfinishedInit(ports, directory, kit);
   if (kit !== null && unfinished === null && (await readKit(files, kit)) !== null)
     throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
       hints: [{ command: `agent init '${directory}' --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
     });
+  const found = (await files.exists(directory)) ? survey(await realpath(directory), profile) : null;
+  const inner = found?.nested[0];
+  if (inner !== undefined)
+    throw new AgentError('AGENT_EXISTS', `'${inner}' in '${directory}' is an agent of its own`, {
+      hints: [{ command: `agent -C '${join(directory, inner)}' status`, effect: 'shows it; nothing was changed' }],
+    });
   await files.makeDirectory(directory);
   const root = await realpath(directory);
   const control = join(root, CONTROL);
-  if (unfinished === null) await removeStillborn(ports, control);
   await claimInit(ports, control);
+  if (unfinished === null) await removeStillborn(ports, control);
   const host =
     (await loadHost(files, ports.hostDirectory, ports.machine)) ??
     (await createHost(files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
-  if (unfinished === null) await begin(ports, { root, control, host, kit, name: options.name ?? basename(root) });
+  if (unfinished === null) await begin(ports, { root, control, host, kit, name });
   else await underLock(ports, unfinished, async () => settlePending(await openRoot(ports, root, { unfinished: true })));
   await noteProfile(files, control, profile);
   // Last: a control directory without it is an init that was interrupted.
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
   await files.remove(claimPath(control));
-  return { session: await openRoot(ports, root), profile: profile.data.name, survey: survey(root, profile), kit };
+  return { session: await openRoot(ports, root), profile: profile.data.name, survey: found ?? survey(root, profile), kit };
 }
 
 async function begin(
@@ -116,7 +128,19 @@ async function unfinishedInit({ files }: Ports, directory: string, kit: string |
 async function removeStillborn({ files, hostDirectory }: Ports, control: string): Promise<void> {
   const bytes = await files.readIfPresent(join(control, LEDGER_FILE));
   if (bytes?.includes(0x0a) === true) await forgetAgent(files, hostDirectory, parseChain(bytes).state.agent);
-  await files.removeTree(control);
+  for (const name of await files.list(control)) if (name !== 'local') await files.removeTree(join(control, name));
+}
+
+/** A control directory without `format` is an init that was cut only where nothing but a first record can be in it. */
+async function refuseLiving({ files }: Ports, directory: string): Promise<void> {
+  const control = join(directory, CONTROL);
+  const names = await files.list(control);
+  const bytes = await files.readIfPresent(join(control, LEDGER_FILE));
+  const lines = bytes?.toString('utf8').split('\n').length ?? 0;
+  if (names.every((name) => name === 'local' || name === LEDGER_FILE || name.endsWith('.tmp')) && lines <= 2) return;
+  throw new AgentError('AGENT_EXISTS', `'${directory}' holds an agent whose format file is gone`, {
+    hints: [{ command: `printf '${FORMAT_LINE.trim()}\\n' >'${join(control, FORMAT_FILE)}'`, effect: 'puts it back; nothing was changed' }],
+  });
 }
 
 /** An agent does not lie within another one, nor is one made twice. */
@@ -146,7 +170,10 @@ async function checkKitPlace(
     throw new AgentError('KIT_INSIDE_ROOT', `'${kit}' lies in the agent or in the host directory, where a thief of either would find it`, {
       hints: [{ command: 'agent init --recovery-kit /media/stick/ada.kit', effect: 'better on a medium that you put away' }],
     });
-  if (!(await files.exists(parent))) throw new AgentError('FILE_MISSING', `the directory '${parent}' for the recovery kit does not exist`);
+  if (!(await files.exists(parent)))
+    throw new AgentError('FILE_MISSING', `the directory '${parent}' for the recovery kit does not exist`, {
+      hints: [{ command: `mkdir -p '${parent}'` }],
+    });
 }
 
 async function claimInit({ files, processes }: Ports, control: string): Promise<void> {

@@ -52,7 +52,7 @@ export async function invite(ports: Ports, { searchPath }: { readonly searchPath
       node: machine.node,
       platform: machine.platform,
       tools: await toolsOn(ports, searchPath),
-      freeBytes: await freeBytes(ports.start.directory),
+      freeBytes: await freeBytes(ports.cwd),
     },
     has: await statesHere(ports, directory),
   };

@@ -18,8 +18,10 @@ export interface LiveDifference {
   readonly changes: readonly { readonly kind: 'added' | 'removed' | 'changed'; readonly path: string }[];
   /** How many differ in their times alone. */
   readonly times: number;
-  /** Files of class secret that the state has and the disk has not. */
+  /** Files of class secret that the state has, no key here opens, and the disk has not. */
   readonly missingSecrets: readonly string[];
+  /** Files of class secret that are this host's own: the state does not have them, or no key here opens what it has. */
+  readonly ownSecrets: readonly string[];
 }
 
 interface LiveOptions {
@@ -63,15 +65,17 @@ export async function compareLive(
   };
   const changes: LiveDifference['changes'][number][] = [];
   const missingSecrets: string[] = [];
+  const ownSecrets: string[] = [];
   let times = 0;
   for await (const change of compareTrees(before, after)) {
     if (change.kind === 'times') times++;
     else if (state.secretsSealed && isAbsentSecret(change)) missingSecrets.push(showName(change.path));
+    else if (isOwnSecret(change, state)) ownSecrets.push(showName(change.path));
     else changes.push({ kind: change.kind, path: showName(change.path) });
   }
   if (mainRoot(state.facts).mode !== found.root.mode) changes.push({ kind: 'changed', path: '.' });
   for (const path of changedSecrets(state, found)) changes.push({ kind: 'changed', path });
-  return { scan: found, changes, times, missingSecrets };
+  return { scan: found, changes, times, missingSecrets, ownSecrets };
 }
 
 /** Whether the tree looks as the facts say, by size, times and inode of what was read then. Opens no pack. */
@@ -101,6 +105,11 @@ export async function looksUnchanged(
 
 function isAbsentSecret(change: Change): boolean {
   return change.kind === 'removed' && change.before.type === 'file' && change.before.class === 'secret';
+}
+
+function isOwnSecret(change: Change, { secretsSealed }: OpenState): boolean {
+  if (change.kind !== 'added' && change.kind !== 'changed') return false;
+  return change.after.type === 'file' && change.after.class === 'secret' && (change.kind === 'added' || secretsSealed);
 }
 
 /** Secret files whose content differs; none can be told where no key opens the sheet. */

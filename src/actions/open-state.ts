@@ -3,7 +3,7 @@ import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import type { LedgerState } from '../ledger/state.ts';
-import { decodeFacts, decodeSecrets, type Facts, type SecretSheet } from '../manifest/facts.ts';
+import { decodeFacts, readSecrets, type Facts, type SecretSheet } from '../manifest/facts.ts';
 import { readManifest, type Manifest } from '../manifest/manifest.ts';
 import type { TreeSide } from '../manifest/compare.ts';
 import { ChunkIndex } from '../store/chunk-index.ts';
@@ -70,8 +70,15 @@ export async function openState(options: OpenOptions): Promise<OpenState> {
   const objects = { main: await source('main'), secret: await source('secret') };
   const facts = decodeFacts(await objects.main.top(manifest.facts));
   const sealed = manifest.secrets !== undefined && !keys.has(packs.find((pack) => pack.digest === manifest.secrets)?.key ?? '');
-  const sheet = manifest.secrets === undefined || sealed ? null : decodeSecrets(await objects.secret.top(manifest.secrets));
+  const sheet = manifest.secrets === undefined || sealed ? null : await openSheet(objects.secret, manifest.secrets);
   return { manifest, digest: options.manifest, facts, pages, packs, objects, keys, sheet, secretsSealed: sealed };
+}
+
+async function openSheet(secret: ObjectSource, pack: Digest): Promise<SecretSheet> {
+  const top = await secret.top(pack);
+  // The pages lie in the packs of secrets, which are few and small.
+  await secret.learn();
+  return readSecrets(top, (digest) => secret.chunk(digest));
 }
 
 /** The tree of a state's main root, ready to be compared. */

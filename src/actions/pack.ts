@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { open, realpath, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import type { Digest } from '../core/digest.ts';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
+import type { Files } from '../core/files.ts';
 import { explain } from '../core/system-error.ts';
-import { chainText, parseChain, type Chain } from '../ledger/chain.ts';
-import { compareSeen, seenOf } from '../ledger/seen.ts';
+import { chainText } from '../ledger/chain.ts';
 import { readManifest } from '../manifest/manifest.ts';
 import { sealEnvelope } from '../store/envelope.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, envelopeFile, grantFile, manifestFile, packFile, packListFile } from '../store/layout.ts';
-import { checkFormat, directoryReader, storedFile, type StoredFile } from '../store/reader.ts';
+import { storedFile, type StoredFile } from '../store/reader.ts';
 import { writeTar, type TarFile } from '../store/tar.ts';
-import { packsOf } from './check-store.ts';
+import { envelopeAt, packsOf } from './check-store.ts';
+import { refuseForeign, targetOf } from './bundle-target.ts';
 import { openState } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { findState } from './revision.ts';
@@ -48,27 +49,26 @@ interface Contents {
 /** Writes a bundle: all that travels of an agent up to a state. Into a bundle directory it adds what is missing. */
 export async function pack(ports: Ports, options: PackOptions): Promise<PackResult> {
   const session = await openSession(ports);
-  const contents = await contentsOf(session, options);
-  const summary = {
-    session,
-    output: options.output,
-    packs: contents.names.filter((name) => name.startsWith('packs/')).length,
-    leftOut: contents.leftOut,
-    secretsFor: contents.secretsFor,
+  const target = options.output === '-' ? null : await targetOf(session, options.output);
+  const contents = await contentsOf(session, { ...options, isStream: target === null || !target.isDirectory });
+  const write = (): Promise<number> => {
+    if (target === null) return writeStream(session, contents, options.write);
+    return target.isDirectory ? writeDirectory(session, contents, target.path) : writeFile(session, contents, target.path);
   };
-  if (options.output === '-') return { ...summary, bytes: await writeStream(session, contents, options.write) };
-  const target = resolve(ports.start.directory, options.output);
-  await refuseInside(session, target);
-  const size = await ports.files.size(target);
-  const isDirectory = size !== null ? await ports.files.exists(`${target}/.`) : !target.endsWith('.tar');
-  return { ...summary, bytes: isDirectory ? await writeDirectory(session, contents, target) : await writeFile(session, contents, target) };
+  const { leftOut, secretsFor } = contents;
+  const packs = contents.names.filter((name) => name.startsWith('packs/')).length;
+  return { session, output: options.output, packs, leftOut, secretsFor, bytes: await write() };
 }
 
-async function contentsOf(session: Session, { revision, includeSecrets }: PackOptions): Promise<Contents> {
+async function contentsOf(
+  session: Session,
+  { revision, includeSecrets, isStream }: PackOptions & { readonly isStream: boolean },
+): Promise<Contents> {
   const { reader, chain, state } = session;
   const read = (name: string): Promise<Buffer | null> => reader.read(name);
   const chosen = findState(session, revision);
-  const since = state.offer?.since;
+  // A directory is a backup, too; only what goes straight to the target leaves out what the target has.
+  const since = isStream ? state.offer?.since : undefined;
   const had = new Set(since === undefined ? [] : await packsOf(since, read));
   const all = await packsOf(chosen.manifest, read);
   const packs = all.filter((digest) => !had.has(digest));
@@ -87,7 +87,18 @@ async function contentsOf(session: Session, { revision, includeSecrets }: PackOp
   ]);
   const grants = includeSecrets ? await grantSecrets(session, chosen.manifest) : null;
   for (const [name, bytes] of grants?.files ?? []) extra.set(name, bytes);
-  const envelopes = Object.keys(state.keys.storeKeys).map(envelopeFile);
+  const envelopes: string[] = [];
+  for (const { id, envelope } of Object.values(state.keys.storeKeys)) {
+    const bytes = await envelopeAt(read, { id, envelope });
+    if (bytes === null)
+      throw new AgentError('BUNDLE_INCOMPLETE', `the envelope of store key ${id} is missing in '${reader.name}'`, {
+        hints: [{ command: 'agent verify', effect: 'lists all that is missing' }],
+      });
+    // Into a directory under its digest first: the one in place belongs to the ledger that is there until the new one is.
+    const name = isStream ? envelopeFile(id) : grantFile(id, envelope);
+    envelopes.push(name);
+    extra.set(name, bytes);
+  }
   const names = [
     FORMAT_FILE,
     ...packs.map(packFile),
@@ -187,57 +198,21 @@ async function writeDirectory(session: Session, contents: Contents, target: stri
     // Named by their content, these cannot change; the others are replaced whole.
     const named = /^(packs|packlists|manifests)\//.test(name);
     if (named && (await files.exists(path))) continue;
+    const settled = /^(keys\/[0-9a-f]{16})\.([0-9a-f]{64})\.age$/.exec(name);
+    if (settled !== null && (await digestAt(files, join(target, `${settled[1] ?? ''}.age`))) === settled[2]) continue;
     const file = await contentOf(session, contents, name);
     await files.replace(path, file.parts());
     total += file.size;
     session.ports.progress({ phase: 'pack', bytes: BigInt(total) });
   }
+  for (const { id, envelope } of Object.values(session.state.keys.storeKeys)) {
+    const fresh = join(target, grantFile(id, envelope));
+    if (await files.exists(fresh)) await files.rename(fresh, join(target, envelopeFile(id)));
+  }
   return total;
 }
 
-/** Milliseconds after which a temporary in a bundle directory is not that of a pack that goes on beside this one. */
-const ABANDONED = 3_600_000;
-
-/** A directory must be empty, or a bundle of this agent that is not newer. */
-async function refuseForeign({ ports, chain, name }: Session, target: string): Promise<void> {
-  const { files } = ports;
-  const reader = directoryReader(files, target);
-  await files.sweep(target, ports.clock.now() - ABANDONED);
-  const names = (await files.list(target)).filter((one) => !one.endsWith('.tmp'));
-  if (names.length === 0) return;
-  const bytes = await reader.read(LEDGER_FILE);
-  if (bytes === null) {
-    // A first pack that was cut has packs and no ledger yet.
-    if (names.every((one) => [FORMAT_FILE, 'packs', 'keys', 'packlists', 'manifests'].includes(one))) return;
-    throw new AgentError('TARGET_OCCUPIED', `'${target}' holds something else`, {
-      hints: [{ command: 'agent pack -o NEW-DIR', effect: 'nothing was changed' }],
-    });
-  }
-  await checkFormat(reader);
-  const other: Chain = parseChain(bytes);
-  if (other.state.agent !== chain.state.agent)
-    throw new AgentError('BUNDLE_FOREIGN', `'${target}' is a bundle of another agent, not of '${name}'`, {
-      hints: [{ command: 'agent pack -o NEW-DIR', effect: 'nothing was changed' }],
-    });
-  const relation = compareSeen(chain, seenOf(other.state));
-  if (relation === 'contained') return;
-  throw new AgentError(
-    relation === 'behind' ? 'STALE' : 'FORKED',
-    `'${target}' is ${relation === 'behind' ? 'newer than' : 'another branch of'} '${name}' here`,
-    { hints: [{ command: `agent verify '${target}'`, effect: 'shows what it holds; nothing was changed' }] },
-  );
-}
-
-async function refuseInside({ root }: Session, target: string): Promise<void> {
-  let parent = target;
-  for (;;) {
-    const real = await realpath(parent).catch(() => null);
-    if (real !== null) {
-      if (!`${real}/`.startsWith(`${root}/`)) return;
-      throw new AgentError('OUTPUT_INSIDE_ROOT', `'${target}' lies in the agent itself, which would then hold its own bundle`, {
-        hints: [{ command: 'agent pack -o ../agent.tar' }],
-      });
-    }
-    parent = dirname(parent);
-  }
+async function digestAt(files: Files, path: string): Promise<Digest | null> {
+  const bytes = await files.readIfPresent(path);
+  return bytes === null ? null : digestOf(bytes);
 }

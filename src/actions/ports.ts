@@ -18,5 +18,7 @@ export interface Ports {
   readonly hostDirectory: string;
   /** Where an agent root is looked for, and whether only there (PERDURE_ROOT) or in the parents too. */
   readonly start: { readonly directory: string; readonly exact: boolean };
+  /** The directory from which relative paths of arguments are taken: that of `-C`, or the current one. */
+  readonly cwd: string;
   readonly progress: Progress;
 }

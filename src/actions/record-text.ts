@@ -12,7 +12,7 @@ function textOf(session: Pick<Session, 'host'>, record: LedgerRecord): string {
     case 'init':
       return record.recovery.length === 0 ? 'began, without a recovery key' : 'began';
     case 'keys':
-      return `${String(record.storeKeys.length)} store keys, ${String(record.readers.length)} further readers`;
+      return `store keys ${record.storeKeys.map((key) => key.id.slice(0, 8)).join(', ')}${record.readers.length === 0 ? '' : `, further readers: ${String(record.readers.length)}`}`;
     case 'checkpoint':
       return `state ${record.manifest.slice(0, 12)}${record.declared === undefined ? '' : `, declared ${record.declared.join(', ')}`}`;
     case 'fence':

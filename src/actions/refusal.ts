@@ -22,6 +22,14 @@ export function explainObstacle(session: Session, obstacle: Obstacle): { readonl
   };
   switch (obstacle) {
     case 'OFFERED':
+      if (state.offer?.target === session.host?.key.publicKey)
+        return {
+          message: `${who} is offered to this host and waits for your word, seq ${String(state.offer?.seq ?? 0)}`,
+          hints: [
+            { command: 'agent promote', effect: 'this host takes over, and the source may never act again with what it has' },
+            { command: 'agent decline', effect: 'the source goes on' },
+          ],
+        };
       return {
         message: `${who} waits for ${hostLabel(session, state.offer?.target)}, seq ${String(state.offer?.seq ?? 0)}`,
         hints: [{ command: 'agent close REPLY', effect: 'REPLY is what `agent promote` or `agent decline` printed there' }],
@@ -38,6 +46,11 @@ export function explainObstacle(session: Session, obstacle: Obstacle): { readonl
       return {
         message: `${who} ${obstacle === 'SUPERSEDED' ? 'has moved: it lives at' : 'is a replica here: the agent lives at'} ${hostLabel(session, state.holder)} (epoch ${String(state.epoch)})`,
         hints: [{ command: 'agent invite', effect: 'the first step to bring it here: give what it prints to `agent fence --to` there' }],
+      };
+    case 'OFFER_MISSING':
+      return {
+        message: `no offer of ${who} is open, and this host holds it already`,
+        hints: [{ command: 'agent status', effect: 'shows what can be done' }],
       };
     case 'COPY':
       return { message: `this directory is a copy of ${who}; this host runs it at '${registered}'`, hints: [here] };

@@ -7,8 +7,7 @@ import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { finishRoot, planStage, type StagePlan, type StagedTree } from '../install/stage.ts';
 import { recoverSwap, swapIn, swapPaths } from '../install/swap.ts';
-import { parseChain, type Chain } from '../ledger/chain.ts';
-import { parseLine } from '../ledger/record.ts';
+import { parseChain } from '../ledger/chain.ts';
 import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
@@ -17,6 +16,7 @@ import { checkOpened, checkSealed } from './check-store.ts';
 import { compareLive } from './live-tree.ts';
 import { mainRoot } from './open-state.ts';
 import type { Ports } from './ports.ts';
+import { answeredAlready, refuseOlder } from './rehydrate-again.ts';
 import { profileOfFacts } from './root-profile.ts';
 import { CONTROL } from './session.ts';
 import { stageRoot, type StageSource } from './stage-root.ts';
@@ -43,6 +43,8 @@ export interface RehydrateResult {
   /** Whether the state is older than the newest that the ledger names. */
   readonly older: boolean;
   readonly offeredHere: boolean;
+  /** What this host answered to the offer before, where the bundle was put in place already. */
+  readonly answered: 'promote' | 'decline' | null;
   readonly oldTree: string | null;
   readonly dryRun: boolean;
 }
@@ -56,26 +58,41 @@ interface Prepared extends StageSource {
   readonly seq: number;
 }
 
+/** What is to be said where nothing was to be done. */
+const UNTOUCHED = {
+  plan: { files: 0, bytes: 0n, missingSecrets: [], collisions: [] },
+  missingSecrets: [],
+  older: false,
+  offeredHere: false,
+  oldTree: null,
+} as const;
+
 /** Puts an agent in place from bundles: stage beside the target, check from disk, swap in. It never acts. */
 export async function rehydrate(ports: Ports, options: RehydrateOptions): Promise<RehydrateResult> {
   return withBundles(ports, options, [], async (bundles) => {
     const bundle = newest(bundles);
-    const prepared = await prepare(ports, bundles, bundle, options);
-    if (options.dryRun) return summary(prepared, options, null);
-    return underLock(ports, bundle.chain.state.agent, async () => {
-      const paths = swapPaths(prepared.target.path);
+    const again = await answeredAlready(ports, bundle, options.directory);
+    if (again !== null) return { ...again, ...UNTOUCHED, agent: bundle.chain.state.agent, path: options.directory, dryRun: options.dryRun };
+    if (options.dryRun) return summary(await prepare(ports, bundles, bundle, options), options, null);
+    const agent = bundle.chain.state.agent;
+    const first = await prepare(ports, bundles, bundle, options);
+    return underLock(ports, agent, async () => {
+      const paths = swapPaths(first.target.path);
       const finish = (): void => {
-        finishRoot(paths.target, mainRoot(prepared.state.facts));
+        finishRoot(paths.target, mainRoot(first.state.facts));
       };
-      const recovered = await recoverSwap(ports.files, paths, finish);
-      const fresh = recovered ? { ...prepared, target: await lookAtTarget(ports, options.directory, bundle.chain.state.agent) } : prepared;
-      const there = await isThere(ports, fresh);
+      await recoverSwap(ports.files, paths, finish);
+      // What was looked at before the lock may be another by now: a promote, a checkpoint, a swap that was cut.
+      const memory = await loadMemory(ports.files, ports.hostDirectory, agent);
+      refuseOlder(bundle.chain, memory, bundle.reader.name);
+      const prepared = { ...first, memory, target: await lookAtTarget(ports, options.directory, agent) };
+      const there = await isThere(ports, prepared);
       if (!there) {
-        await stageRoot(ports, fresh, paths);
+        await stageRoot(ports, prepared, paths);
         await swapIn(ports.files, paths, finish);
       }
-      await register(ports, fresh);
-      return summary(fresh, options, there || fresh.target.old === null ? null : join(paths.target, CONTROL, 'local', 'old'));
+      await register(ports, prepared);
+      return summary(prepared, options, there || prepared.target.old === null ? null : join(paths.target, CONTROL, 'local', 'old'));
     });
   });
 }
@@ -119,7 +136,7 @@ async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle,
       bad?.code === 'BASE_NEEDED' ? 'BUNDLE_INCOMPLETE' : ((bad?.code ?? 'BUNDLE_DAMAGED') as AgentError['code']),
       `'${reader.name}': ${bad?.subject ?? 'it holds no checkpoint'}`,
       {
-        hints: [{ command: `agent verify '${reader.name}'`, effect: 'lists all; nothing was changed' }],
+        hints: [{ command: 'agent verify BUNDLE', effect: 'lists all; nothing was changed' }],
       },
     );
   const { offer } = chain.state;
@@ -153,26 +170,6 @@ function basesOf(ports: Ports, target: TargetPlace, memory: AgentMemory | null):
   return [...paths].map((path) => directoryReader(ports.files, path));
 }
 
-/** A chain that ends before what this host has seen is known as old, and one that went another way as a fork. */
-function refuseOlder(chain: Chain, memory: AgentMemory | null, name: string): void {
-  const pending = memory?.pending === undefined ? null : parseLine(memory.pending.line);
-  const seen =
-    pending === null
-      ? (memory?.seen ?? null)
-      : { seq: pending.record.seq, digest: pending.digest, epoch: pending.record.epoch, offered: false };
-  const relation = compareSeen(chain, seen);
-  if (relation === 'behind')
-    throw new AgentError(
-      'STALE',
-      `'${name}' ends at record ${String(chain.state.seq)}, but this host has seen record ${String(seen?.seq ?? 0)} of this agent`,
-      { hints: [{ command: `agent verify '${name}'`, effect: 'shows what it holds; fetch a newer one' }] },
-    );
-  if (relation === 'diverged')
-    throw new AgentError('FORKED', `'${name}' is another branch of this agent than the one that this host has seen`, {
-      hints: [{ command: `agent verify '${name}'`, effect: 'shows it; keep both as proof' }],
-    });
-}
-
 /** Whether the target is this very state already, put there by the same command before. */
 async function isThere(ports: Ports, { target, state, bundle }: Prepared): Promise<boolean> {
   if (target.old?.chain.state.head !== bundle.chain.state.head) return false;
@@ -203,8 +200,9 @@ async function register(ports: Ports, { host, memory, bundle, target, state }: P
   const takesPlace =
     registered === place.path || (!isHolder && (registered === undefined || !(await files.exists(join(registered, CONTROL)))));
   const bytes = await files.read(join(target.path, CONTROL, LEDGER_FILE));
+  const { pending: _, ...kept } = before;
   await saveMemory(files, host.directory, {
-    ...before,
+    ...kept,
     seen: seenOf(parseChain(bytes).state),
     roots: takesPlace ? [{ name: 'main', place }] : before.roots,
   });
@@ -221,6 +219,7 @@ function summary({ bundle, state, plan, seq, host }: Prepared, options: Rehydrat
     missingSecrets: plan.missingSecrets.map(showName),
     older: chain.state.manifest !== state.digest,
     offeredHere: chain.state.offer?.target === host.key.publicKey,
+    answered: null,
     oldTree,
     dryRun: options.dryRun,
   };

@@ -20,7 +20,8 @@ export function findState({ chain, name }: Pick<Session, 'chain' | 'name'>, revi
     throw new AgentError('CHECKPOINT_MISSING', `'${name}' has no checkpoint yet`, {
       hints: [{ command: 'agent checkpoint', effect: 'records the first state' }],
     });
-  const found = select(states, revision);
+  const last = chain.records.length - 1;
+  const found = /^[0-9]+$/.test(revision) && Number(revision) > last ? undefined : select(states, revision);
   if (found !== undefined) return found;
   throw new AgentError('REVISION_UNKNOWN', `'${revision}' names no state of '${name}'`, {
     hints: [{ command: 'agent log', effect: 'lists them' }],

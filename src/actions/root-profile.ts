@@ -27,7 +27,14 @@ export async function noteProfile(files: Files, control: string, profile: Profil
 
 /** The profile by which a state was recorded. One of its own travels with the state; its commands run only where allowed. */
 export function profileOfFacts({ profile }: Facts): Profile {
-  return builtInProfile(profile.digest) ?? (profile.data === undefined ? loadProfile(profile.name) : compileProfile(profile.data));
+  const known = builtInProfile(profile.digest);
+  if (known !== null) return known;
+  // Recorded by another version of the program, whose profile of this name was another.
+  if (profile.data === undefined) return loadProfile(profile.name);
+  const own = compileProfile(profile.data);
+  if (own.digest !== profile.digest)
+    throw new AgentError('MANIFEST_DAMAGED', `the profile '${own.data.name}' of this state is not the one that it names`);
+  return own;
 }
 
 /** How facts name a profile. */

@@ -7,7 +7,7 @@ import { loadMemory, type AgentMemory } from '../host/memory.ts';
 import { compareHome, placeOf, samePlace, type Place } from '../host/place.ts';
 import { parseChain, type Chain } from '../ledger/chain.ts';
 import type { HostView, RootRelation } from '../ledger/conditions.ts';
-import { parseLine, type SignedRecord } from '../ledger/record.ts';
+import { damaged, parseLine, type SignedRecord } from '../ledger/record.ts';
 import { standingOf } from '../ledger/standing.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { FORMAT_FILE, LEDGER_FILE } from '../store/layout.ts';
@@ -72,10 +72,13 @@ export async function openRoot(ports: Ports, root: string, { unfinished = false 
       hints: [{ command: `agent init '${root}' --recovery-kit FILE`, effect: 'the same command again finishes it' }],
     });
   if (!unfinished) await checkFormat(reader);
-  const bytes = (await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0);
+  const head = (await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0);
+  if (head.length === 0) throw damaged('it is missing or empty');
   const host = await loadHost(files, ports.hostDirectory, ports.machine);
-  const first = parseLine(bytes.toString('utf8', 0, Math.max(0, bytes.indexOf(0x0a))));
+  const first = parseLine(head.toString('utf8', 0, Math.max(0, head.indexOf(0x0a))));
   const memory = await loadMemory(files, ports.hostDirectory, first.digest);
+  // After the memory: beside a writer the ledger may be newer than what is remembered, and never older.
+  const bytes = (await reader.read(LEDGER_FILE)) ?? head;
   const chain = parseChain(bytes, { pending: memory?.pending === undefined ? undefined : `${memory.pending.line}\n` });
   const place = await placeOf(files, root);
   if (place === null) throw new AgentError('AGENT_MISSING', `'${root}' is gone`);

@@ -9,7 +9,7 @@ import { stageTree, type StagedTree } from '../install/stage.ts';
 import type { SwapPaths } from '../install/swap.ts';
 import { chainText, type Chain } from '../ledger/chain.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, digestInName, kindOfFile } from '../store/layout.ts';
-import { streamFrom, type StoreReader } from '../store/reader.ts';
+import { digestOfFile, streamFrom, type StoreReader } from '../store/reader.ts';
 import { progressOf } from './checkpoint.ts';
 import { compareLive } from './live-tree.ts';
 import type { OpenState } from './open-state.ts';
@@ -40,7 +40,7 @@ export async function stageRoot(ports: Ports, prepared: StageSource, paths: Swap
     await stageControl(ports, { control, readers, chain: bundle.chain, old: target.old });
     await noteProfile(ports.files, control, profile);
     const { changes } = await compareLive({ ports, control }, state, { root: paths.staging, profile, trustIndex: false });
-    const wrong = changes.find((one) => one.path !== '.' && !(one.kind === 'added' && carried.has(one.path)));
+    const wrong = changes.find((one) => one.path !== '.' && !carried.has(one.path));
     if (wrong !== undefined)
       throw new AgentError('TREE_DAMAGED', `'${wrong.path}' came out ${wrong.kind} on this disk; the target was not touched`);
     await syncTree(paths.staging);
@@ -65,7 +65,7 @@ async function stageControl(
   for (const name of [...names].sort()) {
     if (kindOfFile(name) === null || name === LEDGER_FILE || name === FORMAT_FILE) continue;
     const path = join(control, name);
-    if (old !== null && digestInName(name) !== null && (await files.exists(join(old.control, name)))) {
+    if (old !== null && (await isWhole(old, name))) {
       await files.makeDirectory(dirname(path));
       linkSync(join(old.control, name), path);
       continue;
@@ -75,4 +75,11 @@ async function stageControl(
   }
   await files.replace(join(control, LEDGER_FILE), chainText(chain.records));
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
+}
+
+/** Whether the older tree has a file that is still what its name says; a rotten one is not taken over. */
+async function isWhole({ reader }: Session, name: string): Promise<boolean> {
+  const promised = digestInName(name);
+  const file = promised === null ? null : await reader.stream(name);
+  return file !== null && (await digestOfFile(file)) === promised;
 }

@@ -80,7 +80,12 @@ async function changesSince(
 ): Promise<LiveDifference['changes']> {
   const { root } = session;
   if (await looksUnchanged(session, facts, { manifest, root, profile })) return [];
-  return (await compareLive(session, await learned(await openForReading(session, manifest)), { root, profile, trustIndex: true })).changes;
+  const { changes, ownSecrets } = await compareLive(session, await learned(await openForReading(session, manifest)), {
+    root,
+    profile,
+    trustIndex: true,
+  });
+  return [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path }))];
 }
 
 function nextWhenActive({

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AgentError } from '../core/errors.ts';
 import type { GetChunk } from '../manifest/tree.ts';
 import { ChunkIndex, indexBlock } from '../store/chunk-index.ts';
+import { openStoreKeys } from '../store/envelope.ts';
 import { packFile } from '../store/layout.ts';
 import { ObjectSource } from '../store/objects.ts';
 import { PackWriter } from '../store/pack-writer.ts';
@@ -14,6 +15,11 @@ export interface StoreWriter {
   readonly writers: Readonly<Record<Use, PackWriter>>;
   /** Reads a chunk of the main packs, whether old, sealed just now or not sealed yet. */
   readonly get: GetChunk;
+}
+
+/** A store key that was opened by a checkpoint which did not come to its record. */
+async function ownKey({ reader, state, host }: HostSession, id: string): Promise<string | undefined> {
+  return (await openStoreKeys(reader, Object.values(state.keys.storeKeys), [host.identity])).get(id);
 }
 
 /** Opens the store for a checkpoint: what the packs of the state before hold is learned, so that it is not written again. */
@@ -33,7 +39,7 @@ export async function openStoreWriter(
     await source.learn(({ digest }, pack) => note(indexBlock(digest, pack.header)));
     const id = fresh?.[use].id ?? state.keys[use] ?? '';
     const recipient = fresh?.[use].recipient ?? state.keys.storeKeys[id]?.recipient;
-    const identity = fresh?.[use].identity ?? previous?.keys.get(id);
+    const identity = fresh?.[use].identity ?? previous?.keys.get(id) ?? (await ownKey(session, id));
     if (recipient === undefined || identity === undefined)
       throw new AgentError('KEY_UNFIT', `this host cannot open store key ${id} of '${session.name}'`);
     const writer = new PackWriter({

@@ -19,7 +19,7 @@ export interface TargetPlace {
 /** Looks at the directory that is to become the agent; throws where it may not. Changes nothing. */
 export async function lookAtTarget(ports: Ports, directory: string, agent: Digest): Promise<TargetPlace> {
   const { files } = ports;
-  const wanted = resolve(ports.start.directory, directory);
+  const wanted = resolve(ports.cwd, directory);
   const parent = await realpath(dirname(wanted)).catch(() => null);
   const exists = await files.exists(wanted);
   const path = exists ? await realpath(wanted) : join(parent ?? dirname(wanted), basename(wanted));

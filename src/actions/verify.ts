@@ -81,6 +81,8 @@ async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
         code: 'TREE_DIFFERS',
         subject: `${String(changes.length)} path${changes.length === 1 ? '' : 's'} differ from record ${String(sealed.newest.seq)}`,
       });
+    if (live.ownSecrets.length > 0)
+      lines.push({ name: 'own secrets', ok: true, text: `${String(live.ownSecrets.length)} files of class secret are this host's own` });
     for (const path of live.missingSecrets)
       findings.push({
         code: 'SECRET_MISSING',

@@ -41,7 +41,8 @@ export function writersOf({
 export async function findActivity(watched: Watched): Promise<Activity> {
   const { root, profile, clock } = watched;
   const started = BigInt(clock.now()) * 1_000_000n;
-  let newest = started;
+  // By the file system's own clock, which may be another machine's.
+  let newest = 0n;
   visit(root, profile, (_, ctime) => {
     if (ctime > newest) newest = ctime;
   });
@@ -56,6 +57,7 @@ export async function findActivity(watched: Watched): Promise<Activity> {
 /** Calls with the time of the last status change of all that travels. */
 function visit(root: string, profile: Profile, seen: (path: RelPath, ctime: bigint) => void): void {
   const directory = (path: RelPath): void => {
+    if (path === '') seen(path, lstatSync(root, { bigint: true }).ctimeNs);
     let names: readonly string[];
     try {
       names = readdirSync(fsPath(root, path), { encoding: 'buffer' }).map(nameFromBytes);

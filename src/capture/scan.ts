@@ -102,7 +102,10 @@ class Walk {
         this.#tally.report('SPECIAL_SKIPPED', child);
       } else if (this.#tally.leavesOut(known.class)) continue;
       else if (stat.isDirectory()) below.push({ path: child, name, stat, class: known.class, flags: known.flags });
-      else entries.push(this.#link(child, stat, known));
+      else {
+        const link = this.#link(child, stat, known);
+        if (link !== null) entries.push(link);
+      }
     }
     newIndex?.directory(rootName, path, indexed);
     const lines: ClassLines = new Map();
@@ -125,10 +128,19 @@ class Walk {
     return { ...attributesOf(name, stat), class: kind, ...flagsOf(flags), type: 'directory', pages: inner.pages };
   }
 
-  #link(path: RelPath, stat: BigIntStats, { class: kind, flags }: { readonly class: FileClass; readonly flags: readonly string[] }): Entry {
-    this.#tally.include(kind);
-    const target = nameFromBytes(readlinkSync(fsPath(this.#options.root, path), { encoding: 'buffer' }));
-    return { ...attributesOf(path.slice(path.lastIndexOf('/') + 1), stat), class: kind, ...flagsOf(flags), type: 'link', target };
+  #link(
+    path: RelPath,
+    stat: BigIntStats,
+    { class: kind, flags }: { readonly class: FileClass; readonly flags: readonly string[] },
+  ): Entry | null {
+    try {
+      const target = nameFromBytes(readlinkSync(fsPath(this.#options.root, path), { encoding: 'buffer' }));
+      this.#tally.include(kind);
+      return { ...attributesOf(path.slice(path.lastIndexOf('/') + 1), stat), class: kind, ...flagsOf(flags), type: 'link', target };
+    } catch (error) {
+      this.#tally.failed(path, error);
+      return null;
+    }
   }
 
   #names(path: RelPath): readonly string[] {

@@ -12,6 +12,8 @@ export interface Survey {
   readonly databases: readonly string[];
   /** Links that lead out of the root: they are stored, what they point to is not. */
   readonly outside: readonly string[];
+  /** Directories below that are agents of their own. */
+  readonly nested: readonly string[];
 }
 
 /** Looks at every name below a root and classifies it; reads only the first bytes of files. */
@@ -21,15 +23,19 @@ export function survey(root: string, profile: Profile): Survey {
   const first: string[] = [];
   const databases: string[] = [];
   const outside: string[] = [];
+  const nested: string[] = [];
   let count = 0;
   const add = (name: FileClass, bytes: bigint): void => {
     const sum = classes.get(name) ?? { files: 0, bytes: 0n };
     classes.set(name, { files: sum.files + 1, bytes: sum.bytes + bytes });
   };
   const visit = (path: RelPath): void => {
-    for (const name of readdirSync(fsPath(root, path), { encoding: 'buffer' }).map(nameFromBytes).sort()) {
+    for (const name of safely(() => readdirSync(fsPath(root, path), { encoding: 'buffer' }).map(nameFromBytes).sort()) ?? []) {
       const child = childPath(path, name);
-      if (child === '.perdure') continue;
+      if (name === '.perdure') {
+        if (path !== '' && safely(() => lstatSync(fsPath(root, childPath(child, 'format')))) !== undefined) nested.push(showName(path));
+        continue;
+      }
       const stat = lstatSync(fsPath(root, child), { bigint: true, throwIfNoEntry: false });
       if (stat === undefined) continue;
       const found = profile.classify(child);
@@ -59,7 +65,7 @@ export function survey(root: string, profile: Profile): Survey {
     }
   };
   visit(ROOT_PATH);
-  return { classes, special, unclassified: { count, first }, databases, outside };
+  return { classes, special, unclassified: { count, first }, databases, outside, nested };
 }
 
 function safely<T>(look: () => T): T | undefined {

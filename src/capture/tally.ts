@@ -1,6 +1,6 @@
 import type { RelPath } from '../core/name.ts';
 import { showName } from '../core/name.ts';
-import { systemCode } from '../core/errors.ts';
+import { isAgentError, systemCode } from '../core/errors.ts';
 import { newCounter } from '../manifest/coverage.ts';
 import type { FileEntry } from '../manifest/entry.ts';
 import type { Finding, SecretSheet } from '../manifest/facts.ts';
@@ -39,10 +39,10 @@ export class Tally {
     return true;
   }
 
-  /** Notes a path that could not be read; errors that are none of the file system's pass through. */
+  /** Notes a path that could not be read; what went wrong elsewhere, as a disk that is full where packs go, passes through. */
   failed(path: RelPath, error: unknown): void {
     const code = systemCode(error);
-    if (code === undefined) throw error;
+    if (code === undefined || isAgentError(error) || ['ENOSPC', 'EDQUOT', 'EROFS'].includes(code)) throw error;
     if (code === 'ENOENT') this.counter.vanished++;
     else {
       this.counter.unreadable++;

@@ -1,4 +1,7 @@
+import { resolve } from 'node:path';
 import { AgentError, STATUS, isAgentError, statusOf, type Hint } from '../core/errors.ts';
+import { showName } from '../core/name.ts';
+import { explain } from '../core/system-error.ts';
 import { parseArguments, type Answer, type CommandClass } from './command.ts';
 import { commandHelp, programHelp, type CommandTable } from './help.ts';
 import { realPorts } from './ports.ts';
@@ -38,7 +41,10 @@ export async function main(program: Program, argv: readonly string[], terminal: 
       throw usage(error, call.name);
     });
     const command = new type();
-    const answer = await command.answer(input, { ports: realPorts(terminal, call.directory), terminal, rest: call.rest });
+    // As if it had been started in the directory of -C.
+    const there = call.directory === undefined ? terminal : { ...terminal, cwd: resolve(terminal.cwd, call.directory) };
+    const ports = realPorts(there, call.directory === undefined ? terminal.env['PERDURE_ROOT'] : undefined);
+    const answer = await command.answer(input, { ports, terminal: there, rest: call.rest });
     return await present(terminal, call, answer);
   } catch (error) {
     return reportError(terminal, call, error);
@@ -90,10 +96,10 @@ async function loadCommand({ commands }: Program, name: string): Promise<Command
 
 async function present(terminal: Terminal, { name, json }: Call, answer: Answer): Promise<number> {
   const { status = STATUS.done, data, text, notes = [], document } = answer;
-  for (const note of notes) terminal.note(note);
+  for (const note of notes) terminal.note(showText(note));
   if (document !== undefined) return print(terminal, document, status);
   if (json) return print(terminal, `${JSON.stringify({ ok: true, command: name, data }, plain)}\n`, status);
-  return print(terminal, text ?? '', status);
+  return print(terminal, showText(text ?? ''), status);
 }
 
 async function print(terminal: Terminal, text: string, status: number = STATUS.done): Promise<number> {
@@ -102,8 +108,9 @@ async function print(terminal: Terminal, text: string, status: number = STATUS.d
 }
 
 async function reportError(terminal: Terminal, { name, json }: Call, error: unknown): Promise<number> {
-  const known = isAgentError(error)
-    ? error
+  const explained = explain(error, pathOf(error));
+  const known = isAgentError(explained)
+    ? explained
     : new AgentError('INTERNAL', `unexpected: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
         hints: [{ command: 'PERDURE_DEBUG=1 agent …', effect: 'shows where; please report it' }],
@@ -112,8 +119,8 @@ async function reportError(terminal: Terminal, { name, json }: Call, error: unkn
   if (json)
     await terminal.write(`${JSON.stringify({ ok: false, command: name, error: { code, message, hints } })}\n`).catch(() => undefined);
   const style = await styleFor(terminal);
-  terminal.note(`agent: ${style.code(code)}: ${message}`);
-  for (const line of nextLines(hints)) terminal.note(style.next(line));
+  terminal.note(`agent: ${style.code(code)}: ${showName(message)}`);
+  for (const line of nextLines(hints)) terminal.note(style.next(showName(line)));
   if (terminal.env['PERDURE_DEBUG'] !== undefined && error instanceof Error) terminal.note(stackOf(error));
   return statusOf(code);
 }
@@ -136,4 +143,13 @@ function usage(error: unknown, name: string): unknown {
 function plain(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return value instanceof Map ? Object.fromEntries(value) : value;
+}
+
+/** A text for a terminal: what came from files, bundles and messages may not move it. */
+function showText(text: string): string {
+  return text.split('\n').map(showName).join('\n');
+}
+
+function pathOf(error: unknown): string {
+  return error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : 'a file';
 }

@@ -10,10 +10,9 @@ import { createProcessTable } from '../providers/processes.ts';
 import { progressLine } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Builds the real ports. `directory` is that of `-C`. */
-export function realPorts(terminal: Terminal, directory: string | undefined): Ports {
+/** Builds the real ports. `exactRoot` is that of PERDURE_ROOT, where no `-C` was given. */
+export function realPorts(terminal: Terminal, exactRoot: string | undefined): Ports {
   const { env, cwd } = terminal;
-  const exactRoot = directory === undefined ? env['PERDURE_ROOT'] : undefined;
   return {
     files: createFiles(nodeFs),
     clock: {
@@ -24,7 +23,8 @@ export function realPorts(terminal: Terminal, directory: string | undefined): Po
     machine: readMachine(),
     random: randomBytes,
     hostDirectory: resolve(cwd, env['PERDURE_HOST_DIR'] ?? join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'perdure')),
-    start: { directory: resolve(cwd, directory ?? exactRoot ?? '.'), exact: exactRoot !== undefined },
+    start: { directory: resolve(cwd, exactRoot ?? '.'), exact: exactRoot !== undefined },
+    cwd: terminal.cwd,
     progress: progressLine(terminal),
   };
 }

@@ -23,6 +23,9 @@ const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQU
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
+  // Failures are told to whoever writes; as events they would end the program without a word.
+  stdout.on('error', () => undefined);
+  stderr.on('error', () => undefined);
   return {
     env: process.env,
     cwd: process.cwd(),

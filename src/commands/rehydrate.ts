@@ -41,13 +41,15 @@ export default class Rehydrate extends AgentCommand {
     return {
       status: whole ? STATUS.done : STATUS.incomplete,
       data: { ...rest, files: plan.files, bytes: plan.bytes, collisions: plan.collisions },
-      text: textOf(result),
-      notes: notesOf(result),
+      // On stderr, so that `rehydrate && promote` has the reply alone on stdout.
+      notes: [...notesOf(result), ...textOf(result).trimEnd().split('\n')],
     };
   }
 }
 
-function textOf({ name, agent, path, seq, plan, dryRun, offeredHere, oldTree }: RehydrateResult): string {
+function textOf({ name, agent, path, seq, plan, dryRun, offeredHere, answered, oldTree }: RehydrateResult): string {
+  if (answered !== null)
+    return `${name} is in ${path} already, and this host has answered\nnext: agent -C '${path}' ${answered}   # prints the reply again\n`;
   const what = `${name} ${sixWords(agent)}, record ${String(seq)}: ${count(plan.files, 'path')}, ${showBytes(plan.bytes)}`;
   if (dryRun) return `would put ${what} into ${path}; nothing was changed\n`;
   const kept = oldTree === null ? '' : `the tree that was there is kept in ${oldTree}\n`;

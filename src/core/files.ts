@@ -1,60 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type * as nodeFs from 'node:fs';
 import { dirname } from 'node:path';
 import { AgentError, systemCode } from './errors.ts';
+import type { BeforeChange, Content, FileSystem, Files } from './file-layer.ts';
 import { explain, isAbsent } from './system-error.ts';
 
-/** The part of node:fs that the file layer stands on; tests give memfs. */
-export type FileSystem = Pick<typeof nodeFs, 'promises' | 'constants'>;
+export type { BeforeChange, FileId, FileSystem, Files } from './file-layer.ts';
 
-/** Called before each single change to the file system; a test makes it throw, which is a crash at that point. */
-export type BeforeChange = (change: string, path: string) => void;
-
-/** What a file is to hold: whole, or part by part. */
-type Content = Uint8Array | string | AsyncIterable<Uint8Array>;
-
-/** What identifies a file or directory beyond its path. */
-export interface FileId {
-  readonly dev: string;
-  readonly ino: string;
-  /** Birth time in nanoseconds, '0' where the file system has none. */
-  readonly birth: string;
-}
-
-/**
- * The one file layer: every write of the control and host directories goes through it. A write is a temporary name
- * beside the target, write, fsync, rename or link, fsync of the directory and of each new ancestor. A failed fsync
- * throws and is never retried: after it the page cache may claim what the disk does not have.
- */
-export interface Files {
-  /** The bytes of a file; throws FILE_MISSING or FILE_UNREADABLE. */
-  read(path: string): Promise<Buffer>;
-  /** The bytes of a file, or null where there is none. */
-  readIfPresent(path: string): Promise<Buffer | null>;
-  /** Up to `length` bytes from `offset`. */
-  readRange(path: string, range: { readonly offset: number; readonly length: number }): Promise<Buffer>;
-  /** Size in bytes, or null where there is none. */
-  size(path: string): Promise<number | null>;
-  exists(path: string): Promise<boolean>;
-  identify(path: string): Promise<FileId | null>;
-  /** Names in a directory, sorted; empty where it does not exist. */
-  list(path: string): Promise<readonly string[]>;
-  /** Makes a directory (0700) and its missing ancestors, each durable in its parent. */
-  makeDirectory(path: string): Promise<void>;
-  /** Puts a whole file in place of what is there. Mode 0600 unless given. */
-  replace(path: string, bytes: Content, options?: { readonly mode?: number }): Promise<void>;
-  /** Puts a file where none is, by link(2): of two at once exactly one gets true. */
-  create(path: string, bytes: Uint8Array | string, options?: { readonly mode?: number }): Promise<boolean>;
-  /** Appends at exactly `at` bytes, durably; throws RACE_LOST where the file ends elsewhere. */
-  append(path: string, bytes: Uint8Array | string, options: { readonly at: number }): Promise<void>;
-  truncate(path: string, size: number): Promise<void>;
-  remove(path: string): Promise<void>;
-  /** Removes temporaries that a crash left in a directory: those of names with `prefix`, last written before `before` (ms since 1970). */
-  sweep(path: string, before: number, prefix?: string): Promise<void>;
-  removeTree(path: string): Promise<void>;
-  rename(from: string, to: string): Promise<void>;
-  syncDirectory(path: string): Promise<void>;
-}
+/** What a file system without hard links (FAT, exFAT) says of link(2). */
+const NO_LINKS: readonly string[] = ['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP'];
 
 /** Names of the temporaries that this layer makes. */
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;
@@ -77,7 +30,9 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     await makeDirectory(dirname(path));
     const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
     before('write', temporary);
-    const handle = await io.open(temporary, 'wx', mode);
+    const handle = await io.open(temporary, 'wx', mode).catch((error: unknown) => {
+      throw explain(error, path);
+    });
     try {
       if (typeof bytes === 'string' || bytes instanceof Uint8Array) await handle.writeFile(bytes);
       else for await (const part of bytes) await handle.writeFile(part);
@@ -104,9 +59,36 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     }
   };
 
+  /** Makes a file where hard links are not to be had: exclusive, but a crash can leave it half-written. */
+  const writeNew = async (path: string, bytes: Uint8Array | string, mode: number): Promise<boolean> => {
+    const handle = await io.open(path, 'wx', mode).catch((error: unknown) => {
+      if (systemCode(error) === 'EEXIST') return null;
+      throw explain(error, path);
+    });
+    if (handle === null) return false;
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await syncDirectory(dirname(path));
+    return true;
+  };
+
   const readIfPresent = async (path: string): Promise<Buffer | null> => {
     try {
-      return await io.readFile(path);
+      // Not waiting for the other end of a FIFO, and not reading a device without end.
+      const handle = await io.open(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
+      try {
+        if (!(await handle.stat()).isFile())
+          throw new AgentError('FILE_UNREADABLE', `'${path}' is no regular file`, {
+            hints: [{ command: `ls -l '${path}'`, effect: 'nothing was changed' }],
+          });
+        return await handle.readFile();
+      } finally {
+        await handle.close();
+      }
     } catch (error) {
       if (isAbsent(error)) return null;
       throw explain(error, path);
@@ -139,7 +121,12 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     },
     async size(path) {
       try {
-        return (await io.lstat(path)).size;
+        const stat = await io.lstat(path);
+        if (!stat.isFile() && !stat.isDirectory())
+          throw new AgentError('FILE_UNREADABLE', `'${path}' is a link or a special file`, {
+            hints: [{ command: `ls -l '${path}'`, effect: 'a regular file belongs there; nothing was changed' }],
+          });
+        return stat.size;
       } catch (error) {
         if (isAbsent(error)) return null;
         throw explain(error, path);
@@ -174,7 +161,10 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     async replace(path, bytes, { mode = 0o600 } = {}) {
       const temporary = await writeTemporary(path, bytes, mode);
       before('rename', path);
-      await io.rename(temporary, path);
+      await io.rename(temporary, path).catch(async (error: unknown) => {
+        await io.rm(temporary, { force: true });
+        throw explain(error, path);
+      });
       await syncDirectory(dirname(path));
     },
     async create(path, bytes, { mode = 0o600 } = {}) {
@@ -184,7 +174,8 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
         await io.link(temporary, path);
       } catch (error) {
         if (systemCode(error) === 'EEXIST') return false;
-        throw explain(error, path);
+        if (!NO_LINKS.includes(systemCode(error) ?? '')) throw explain(error, path);
+        return await writeNew(path, bytes, mode);
       } finally {
         await io.rm(temporary, { force: true });
       }
@@ -201,6 +192,8 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
         await handle.writeFile(bytes);
         before('sync', path);
         await handle.sync();
+      } catch (error) {
+        throw explain(error, path);
       } finally {
         await handle.close();
       }

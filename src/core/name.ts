@@ -43,7 +43,11 @@ export function storeName(name: string): StoredName {
 
 /** Reads a name from a format; throws TREE_DAMAGED where base64 hides a name that is UTF-8. */
 export function loadName(stored: StoredName): string {
-  if (typeof stored === 'string') return stored;
+  if (typeof stored === 'string') {
+    // A lone surrogate stands for a byte here; in a format only base64 does, or a character could pass for a separator.
+    if (!stored.isWellFormed()) throw new AgentError('NAME_INVALID', `${showName(stored)} is no text`);
+    return stored;
+  }
   const name = nameFromBytes(Buffer.from(stored.b64, 'base64'));
   if (!isEscaped(name)) throw new AgentError('TREE_DAMAGED', 'a name is written as bytes although it is UTF-8');
   return name;
@@ -61,7 +65,9 @@ export function childPath(parent: RelPath, name: string): RelPath {
 export function checkName(name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0'))
     throw new AgentError('NAME_INVALID', `${showName(name)} cannot be a file name`);
-  if (nameToBytes(name).length > 255) throw new AgentError('NAME_INVALID', `${showName(name)} is longer than 255 bytes`);
+  const bytes = nameToBytes(name);
+  if (bytes.includes(0x2f) || bytes.includes(0)) throw new AgentError('NAME_INVALID', `${showName(name)} cannot be a file name`);
+  if (bytes.length > 255) throw new AgentError('NAME_INVALID', `${showName(name)} is longer than 255 bytes`);
   return name;
 }
 

@@ -86,7 +86,20 @@ export async function createHost(
 ): Promise<Host> {
   const key = generateSigningKey();
   // A crash between the two files leaves a key that no agent knows; the next call makes another.
-  await files.replace(join(directory, 'host.key'), exportSigningKey(key, machine.label));
+  if (!(await files.create(join(directory, 'host.key'), exportSigningKey(key, machine.label))))
+    return adoptHost(files, { directory, machine, identity, recipient });
+  const home = await homeId(files, directory, machine);
+  const host = { directory, key, identity, recipient, label: machine.label, known: [], allowed: [], noted: home, actual: home };
+  await saveHost(files, host);
+  return host;
+}
+
+/** Takes the key that is there: another process made it just now, or a crash left it without host.json. */
+async function adoptHost(files: Files, { directory, machine, identity, recipient }: Parameters<typeof createHost>[1]): Promise<Host> {
+  const there = await loadHost(files, directory, machine);
+  if (there !== null) return there;
+  const key = importSigningKey((await files.read(join(directory, 'host.key'))).toString('utf8'));
+  if (key === null) throw damaged(directory, 'host.key is no Ed25519 key');
   const home = await homeId(files, directory, machine);
   const host = { directory, key, identity, recipient, label: machine.label, known: [], allowed: [], noted: home, actual: home };
   await saveHost(files, host);

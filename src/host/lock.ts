@@ -4,6 +4,7 @@ import { canonical, parseJson } from '../core/canonical.ts';
 import type { Digest } from '../core/digest.ts';
 import { AgentError, systemCode } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
+import { explain } from '../core/system-error.ts';
 
 /** A process, told apart from a later one with the same number. */
 interface ProcessId {
@@ -42,11 +43,14 @@ export async function withLock<T>(files: Files, options: LockOptions, work: () =
       fs: { ...nodeFs },
       onCompromised: () => undefined,
     });
+  // A process that lives is never stale, however long it was stopped.
+  const before = await ownerOf(files, base);
+  if (before !== null && options.isAlive(before)) throw held(before);
   let release: () => Promise<void>;
   try {
     release = await take();
   } catch (error) {
-    if (systemCode(error) !== 'ELOCKED') throw error;
+    if (systemCode(error) !== 'ELOCKED') throw explain(error, base);
     const owner = await ownerOf(files, base);
     if (owner === null || options.isAlive(owner)) throw held(owner);
     // The library takes over a lock whose time is long past.
@@ -58,7 +62,7 @@ export async function withLock<T>(files: Files, options: LockOptions, work: () =
     await nodeFs.promises.writeFile(`${base}.owner`, canonical({ ...self, ino: id?.ino, birth: id?.birth }));
     return await work();
   } finally {
-    await nodeFs.promises.rm(`${base}.owner`, { force: true });
+    if ((await ownerOf(files, base))?.pid === self.pid) await nodeFs.promises.rm(`${base}.owner`, { force: true });
     await release().catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, constants, lstatSync, mkdirSync, readdirSync, chmodSync, utimesSync } from 'node:fs';
+import { copyFileSync, constants, lstatSync, mkdirSync, readdirSync, realpathSync, chmodSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, type RelPath } from '../core/name.ts';
 import type { Profile } from '../profile/profile.ts';
@@ -26,13 +26,21 @@ export function carryOver(old: string, staged: string, profile: Profile): readon
 
 function copyMissing(from: string | Buffer, to: string | Buffer): boolean {
   if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;
-  const parent = dirname(to.toString('latin1'));
-  const times = lstatSync(Buffer.from(parent, 'latin1'), { throwIfNoEntry: false });
-  if (times === undefined) mkdirSync(Buffer.from(parent, 'latin1'), { recursive: true, mode: 0o700 });
+  const parent = Buffer.from(dirname(Buffer.from(to as string).toString('latin1')), 'latin1');
+  if (!isPlain(parent)) return false;
+  const times = lstatSync(parent, { throwIfNoEntry: false });
+  if (times === undefined) mkdirSync(parent, { recursive: true, mode: 0o700 });
   copyFileSync(from, to, constants.COPYFILE_EXCL);
   const { mode, mtime } = lstatSync(from);
   chmodSync(to, mode & 0o7777);
   utimesSync(to, mtime, mtime);
-  if (times !== undefined) utimesSync(Buffer.from(parent, 'latin1'), times.mtime, times.mtime);
+  if (times !== undefined) utimesSync(parent, times.mtime, times.mtime);
   return true;
+}
+
+/** Whether a path, as far as it exists, is no link and leads through none: a staged tree may not send a copy elsewhere. */
+function isPlain(path: Buffer): boolean {
+  let at = path;
+  while (lstatSync(at, { throwIfNoEntry: false }) === undefined) at = Buffer.from(dirname(at.toString('latin1')), 'latin1');
+  return realpathSync(at, { encoding: 'buffer' }).equals(at);
 }

@@ -1,9 +1,21 @@
-import { chmodSync, closeSync, constants, ftruncateSync, linkSync, mkdirSync, openSync, symlinkSync, writeSync, fchmodSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  ftruncateSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  symlinkSync,
+  writeSync,
+  fchmodSync,
+} from 'node:fs';
 import { createHash } from 'node:crypto';
 import { finishDigest, type Digest } from '../core/digest.ts';
 import { AgentError, systemCode } from '../core/errors.ts';
 import { explain } from '../core/system-error.ts';
-import { ROOT_PATH, childPath, fsPath, nameToBytes, showName, type RelPath } from '../core/name.ts';
+import { ROOT_PATH, childPath, fsPath, nameToBytes, parseRelPath, showName, type RelPath } from '../core/name.ts';
 import { setTime } from './times.ts';
 import type { DirectoryEntry, Entry, FileEntry } from '../manifest/entry.ts';
 import { pathFromNames, chunksOf, readDirectory, walkTree, type GetChunk } from '../manifest/tree.ts';
@@ -40,7 +52,7 @@ export async function planStage(tree: StagedTree): Promise<StagePlan> {
     files++;
     if (entry.type === 'file') {
       bytes += BigInt(entry.size);
-      if (entry.class === 'secret' && entry.same === undefined && !held.has(path)) missingSecrets.push(path);
+      if (entry.class === 'secret' && !held.has(entry.same === undefined ? path : parseRelPath(entry.same))) missingSecrets.push(path);
     }
     const depth = path.split('/').length;
     const directory = path.slice(0, path.lastIndexOf('/') + 1);
@@ -81,8 +93,9 @@ export async function stageTree(tree: StagedTree, directory: string, onFile: (by
 
   const makeFile = async (entry: FileEntry, path: RelPath): Promise<void> => {
     const target = fsPath(directory, path);
+    if (entry.same !== undefined && entry.class === 'secret' && !held.has(parseRelPath(entry.same))) return;
     if (entry.same !== undefined) {
-      linkSync(fsPath(directory, entry.same), target);
+      linkSync(firstName(directory, entry.same), target);
       return;
     }
     const content = entry.class === 'secret' ? held.get(path) : { entry, sha256: entry.sha256, get: tree.get };
@@ -93,13 +106,13 @@ export async function stageTree(tree: StagedTree, directory: string, onFile: (by
       let size = 0;
       for await (const digest of chunksOf(content.entry, content.get)) {
         const bytes = await content.get(digest);
+        if (BigInt(size + bytes.length) > BigInt(entry.size)) throw damaged(path);
         hash.update(bytes);
         if (entry.sparse !== true || bytes.some((byte) => byte !== 0)) writeAll(fd, bytes, size);
         size += bytes.length;
       }
       if (entry.sparse === true) ftruncateSync(fd, size);
-      if (String(size) !== entry.size || finishDigest(hash) !== content.sha256)
-        throw new AgentError('TREE_DAMAGED', `the content of '${showName(path)}' is not what the tree says`);
+      if (String(size) !== entry.size || finishDigest(hash) !== content.sha256) throw damaged(path);
       fchmodSync(fd, entry.mode);
     } finally {
       closeSync(fd);
@@ -109,6 +122,13 @@ export async function stageTree(tree: StagedTree, directory: string, onFile: (by
   };
 
   await fill(tree.root.pages, ROOT_PATH);
+}
+
+/** The first name of a file with several; a hostile tree could lead to it through a link that it made before. */
+function firstName(directory: string, same: string): string | Buffer {
+  const parent = fsPath(directory, same.slice(0, Math.max(0, same.lastIndexOf('/'))));
+  if (Buffer.from(realpathSync(parent, { encoding: 'buffer' })).equals(Buffer.from(parent as string))) return fsPath(directory, same);
+  throw new AgentError('TREE_DAMAGED', `the hard link '${showName(same)}' leads through a link`);
 }
 
 /** Gives the root its own mode and time; last of all, when nothing more is put into it. */
@@ -141,6 +161,10 @@ function secretContents({
 
 function writeAll(fd: number, bytes: Buffer, at: number): void {
   for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
+}
+
+function damaged(path: RelPath): AgentError {
+  return new AgentError('TREE_DAMAGED', `the content of '${showName(path)}' is not what the tree says`);
 }
 
 function collision(path: RelPath, cause: unknown): AgentError {

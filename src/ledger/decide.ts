@@ -13,7 +13,8 @@ export type Obstacle =
   | 'RESTORED'
   | 'COPY'
   | 'FENCED'
-  | 'LOSS_REFUSED';
+  | 'LOSS_REFUSED'
+  | 'OFFER_MISSING';
 
 /** The answer of `decide`. */
 export type Decision =
@@ -38,7 +39,8 @@ function obstacleOf(name: Condition['name'], state: LedgerState, host: HostView)
       return 'LOSS_REFUSED';
     case 'holder':
     case 'target':
-      if (state.offer !== null) return 'OFFER_ELSEWHERE';
+      if (state.offer !== null) return state.offer.target === host.key ? 'OFFERED' : 'OFFER_ELSEWHERE';
+      if (state.holder === host.key) return 'OFFER_MISSING';
       return state.former.includes(host.key) ? 'SUPERSEDED' : 'FOREIGN';
     case 'unoffered':
       return 'OFFERED';

@@ -76,5 +76,5 @@ function open(bytes: Buffer, kind: { readonly name: string; readonly valid: (val
 
 function refuse(name: string, message: string): AgentError {
   const command = name === 'invite' ? 'agent invite' : 'agent promote';
-  return new AgentError('MESSAGE_DAMAGED', message, { hints: [{ command, effect: `prints the ${name} again, on the host that made it` }] });
+  return new AgentError('MESSAGE_DAMAGED', message, { hints: [{ command, effect: `on the host that made it: prints the ${name} again` }] });
 }

@@ -121,7 +121,7 @@ export function parseLine(line: string): SignedRecord {
 /** An error about the ledger's bytes. */
 export function damaged(what: string): AgentError {
   return new AgentError('LEDGER_DAMAGED', `the ledger is damaged: ${what}`, {
-    hints: [{ command: 'agent verify', effect: 'lists all that is damaged; fetch the copy again from where it came' }],
+    hints: [{ command: 'agent rehydrate BACKUP DIR', effect: 'with a whole copy; this one was left as it is' }],
   });
 }
 

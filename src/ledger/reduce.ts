@@ -45,6 +45,8 @@ export function epochAfter(
 
 function begin(record: InitRecord, digest: Digest): LedgerState {
   if (record.epoch !== 1) throw damaged('its first record has an epoch other than 1');
+  if (record.policy.cosigned.length > 0)
+    throw new AgentError('FORMAT_UNSUPPORTED', 'the policy asks for second signatures, which this program does not check yet');
   return {
     agent: digest as AgentId,
     seq: 0,
@@ -109,8 +111,9 @@ function keysAfter(keys: KeyState, record: KeysRecord): KeyState {
     if (old !== undefined && (old.recipient !== entry.recipient || old.use !== entry.use))
       throw damaged(`record ${String(record.seq)} changes store key ${entry.id}`);
     storeKeys[entry.id] = entry;
+    // A key that was sealed to one more is no key for the future, whether or not an offer follows.
+    stale = old !== undefined;
     if (old !== undefined) continue;
-    stale = false;
     if (entry.use === 'main') main = entry.id;
     else secret = entry.id;
   }

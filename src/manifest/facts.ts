@@ -1,5 +1,5 @@
 import { canonical, parseJson, type Json } from '../core/canonical.ts';
-import type { Digest } from '../core/digest.ts';
+import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { factsValid, secretsValid } from '../core/generated/validators.js';
 import type { StoredName } from '../core/name.ts';
@@ -49,7 +49,6 @@ export interface Facts {
 
 /** What the files of class secret hold; sealed to the secret store key. */
 export interface SecretSheet {
-  readonly format: 'perdure-secrets/1';
   readonly files: readonly {
     readonly root: string;
     readonly path: readonly StoredName[];
@@ -59,6 +58,7 @@ export interface SecretSheet {
   }[];
 }
 
+/** Writes facts. */
 export function encodeFacts(facts: Facts): Buffer {
   return Buffer.from(canonical(facts as unknown as Json));
 }
@@ -70,13 +70,29 @@ export function decodeFacts(bytes: Buffer): Facts {
   return value as Facts;
 }
 
-export function encodeSecrets(sheet: SecretSheet): Buffer {
-  return Buffer.from(canonical(sheet as unknown as Json));
+/** So many files are on one page of a sheet. */
+const SHEET_PAGE = 1000;
+
+/** Stores the pages of a sheet of secrets and returns the chunk by which it is entered. */
+export async function writeSecrets(files: SecretSheet['files'], put: (digest: Digest, bytes: Buffer) => Promise<void>): Promise<Buffer> {
+  const pages: Digest[] = [];
+  for (let at = 0; at < files.length; at += SHEET_PAGE) {
+    const page = Buffer.from(canonical({ format: 'perdure-secrets/1', files: files.slice(at, at + SHEET_PAGE) }));
+    pages.push(digestOf(page));
+    await put(digestOf(page), page);
+  }
+  return Buffer.from(canonical({ format: 'perdure-secrets/1', pages }));
 }
 
-/** Reads a sheet of secrets; throws MANIFEST_DAMAGED. */
-export function decodeSecrets(bytes: Buffer): SecretSheet {
+/** Reads a sheet of secrets, of which `top` is the entrance; throws MANIFEST_DAMAGED. */
+export async function readSecrets(top: Buffer, get: (digest: Digest) => Promise<Buffer>): Promise<SecretSheet> {
+  const files: SecretSheet['files'][number][] = [];
+  for (const page of parseSecrets(top).pages ?? []) files.push(...(parseSecrets(await get(page)).files ?? []));
+  return { files };
+}
+
+function parseSecrets(bytes: Buffer): { readonly pages?: readonly Digest[]; readonly files?: SecretSheet['files'] } {
   const value = parseJson(bytes.toString('utf8'));
   if (!secretsValid(value)) throw new AgentError('MANIFEST_DAMAGED', 'the sheet of secrets of a state is not valid');
-  return value as SecretSheet;
+  return value as ReturnType<typeof parseSecrets>;
 }

@@ -12,34 +12,49 @@ export type GetChunk = (digest: Digest) => Promise<Buffer>;
 
 /** A page closes after a name whose digest begins with a zero byte, so that a new name changes one page and not all behind it. */
 const PAGE_LIMIT = 2048;
+/** Nor does it grow beyond about so many bytes: a chunk has a limit that readers hold to. */
+const PAGE_BYTES = 256 * 1024;
 /** A file of more chunks than this names lists of chunks. */
-const LIST_SIZE = 1024;
+const LIST_SIZE = 256;
+/** A list of chunks holds so many. */
+const LIST_CHUNKS = 4096;
 /** A deeper tree is refused: no file system path reaches it. */
 const DEPTH_LIMIT = 2000;
+/** A tree of more paths is refused. */
+const ENTRY_LIMIT = 20_000_000;
 
 /** Writes the entries of one directory, sorted by name, as pages; returns their digests. */
 export async function writeDirectory(entries: readonly Entry[], put: PutChunk): Promise<readonly Digest[]> {
   const pages: Digest[] = [];
   let page: StoredEntry[] = [];
+  let bytes = 0;
   const close = async (): Promise<void> => {
     if (page.length === 0) return;
     pages.push(await putJson({ format: 'perdure-tree/1', entries: page }, put));
     page = [];
+    bytes = 0;
   };
   for (const entry of entries) {
     page.push(storeEntry(entry));
-    if (page.length >= PAGE_LIMIT || (entries.length > 64 && digestOf(entry.name).startsWith('00'))) await close();
+    bytes += sizeOf(entry);
+    if (page.length >= PAGE_LIMIT || bytes >= PAGE_BYTES || (entries.length > 64 && digestOf(entry.name).startsWith('00'))) await close();
   }
   await close();
   return pages;
+}
+
+/** About how many bytes an entry takes in a page. */
+function sizeOf(entry: Entry): number {
+  const digests = entry.type === 'file' ? (entry.chunks ?? entry.lists ?? []).length : entry.type === 'directory' ? entry.pages.length : 0;
+  return 400 + entry.name.length + digests * 67 + (entry.type === 'link' ? entry.target.length * 3 : 0);
 }
 
 /** Splits a long chunk list; returns the part of a file entry that names the chunks. */
 export async function writeChunkList(chunks: readonly Digest[], put: PutChunk): Promise<Pick<FileEntry, 'chunks' | 'lists'>> {
   if (chunks.length <= LIST_SIZE) return { chunks };
   const lists: Digest[] = [];
-  for (let at = 0; at < chunks.length; at += LIST_SIZE)
-    lists.push(await putJson({ format: 'perdure-chunks/1', chunks: chunks.slice(at, at + LIST_SIZE) }, put));
+  for (let at = 0; at < chunks.length; at += LIST_CHUNKS)
+    lists.push(await putJson({ format: 'perdure-chunks/1', chunks: chunks.slice(at, at + LIST_CHUNKS) }, put));
   return { lists };
 }
 
@@ -70,19 +85,30 @@ export async function* readDirectory(pages: readonly Digest[], get: GetChunk): A
   }
 }
 
-/** Every entry below a directory with its path, a directory before what is in it. */
-export async function* walkTree(
+/**
+ * Every entry below a directory with its path, a directory before what is in it. Pages can be shared, so that a small
+ * hostile tree could unfold without end: throws TREE_DAMAGED past a number of entries that no agent has.
+ */
+export function walkTree(
   pages: readonly Digest[],
   get: GetChunk,
-  parent: RelPath = ROOT_PATH,
-  depth = 0,
+  { limit = ENTRY_LIMIT } = {},
 ): AsyncGenerator<{ readonly path: RelPath; readonly entry: Entry }> {
-  if (depth > DEPTH_LIMIT) throw new AgentError('TREE_DAMAGED', 'the tree is deeper than any file system');
-  for await (const entry of readDirectory(pages, get)) {
-    const path = childPath(parent, entry.name);
-    yield { path, entry };
-    if (entry.type === 'directory') yield* walkTree(entry.pages, get, path, depth + 1);
-  }
+  let left = limit;
+  const walk = async function* (
+    level: readonly Digest[],
+    parent: RelPath,
+    depth: number,
+  ): AsyncGenerator<{ readonly path: RelPath; readonly entry: Entry }> {
+    if (depth > DEPTH_LIMIT) throw new AgentError('TREE_DAMAGED', 'the tree is deeper than any file system');
+    for await (const entry of readDirectory(level, get)) {
+      if (left-- === 0) throw new AgentError('TREE_DAMAGED', `the tree unfolds to more than ${String(limit)} paths`);
+      const path = childPath(parent, entry.name);
+      yield { path, entry };
+      if (entry.type === 'directory') yield* walk(entry.pages, path, depth + 1);
+    }
+  };
+  return walk(pages, ROOT_PATH, 0);
 }
 
 /** The entry at a path, or null. */

@@ -69,6 +69,17 @@ export function builtInProfile(digest: Digest): Profile | null {
   return BUILT_IN.map(compileProfile).find((one) => one.digest === digest) ?? null;
 }
 
+function compileRule(match: string): RegExp {
+  try {
+    return compileGlob(match);
+  } catch (error) {
+    throw new AgentError('PROFILE_UNKNOWN', `the profile has a rule that is no pattern: '${match}'`, {
+      cause: error,
+      hints: [{ command: 'agent init --profile generic' }],
+    });
+  }
+}
+
 /** Checks a profile's data and makes it ready to classify. */
 export function compileProfile(value: unknown): Profile {
   if (!profileValid(value))
@@ -76,7 +87,7 @@ export function compileProfile(value: unknown): Profile {
       hints: [{ command: 'agent init --profile generic' }],
     });
   const data = value as ProfileData;
-  const rules = data.rules.map((rule) => ({ rule, pattern: compileGlob(rule.match) }));
+  const rules = data.rules.map((rule) => ({ rule, pattern: compileRule(rule.match) }));
   return {
     data,
     digest: digestOf(canonical(data as unknown as Json)),

@@ -23,7 +23,11 @@ export async function readGit(directory: string): Promise<BodyRevision | null> {
   const revision = await git.resolveRef({ ...at, ref: 'HEAD' }).catch(() => null);
   const remotes = await git.listRemotes(at).catch(() => []);
   const remote = remotes.find((one) => one.remote === 'origin') ?? remotes[0];
-  return { revision, dirty: revision === null || (await isDirty(git, at)), remote: remote?.url ?? null };
+  return {
+    revision,
+    dirty: revision === null || (await isDirty(git, at)),
+    remote: remote === undefined ? null : remote.url.replace(/^([a-z+]+:\/\/)[^@/]*@/, '$1'),
+  };
 }
 
 async function isDirty(git: typeof Git, at: { readonly fs: typeof nodeFs; readonly dir: string }): Promise<boolean> {

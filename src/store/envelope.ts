@@ -1,5 +1,4 @@
 import { digestOf, type Digest } from '../core/digest.ts';
-import { AgentError } from '../core/errors.ts';
 import { generateAgeKey, open, recipientOf, seal } from './age.ts';
 import { envelopeFile, grantFile } from './layout.ts';
 import type { StoreReader } from './reader.ts';
@@ -49,8 +48,7 @@ export async function openStoreKeys(
       if ('refused' in result) continue;
       const identity = result.plaintext.toString('utf8').trim();
       // An envelope is not authenticated by itself; the recipient in the signed ledger is what it must fit.
-      if ((await recipientOf(identity).catch(() => '')) !== key.recipient)
-        throw new AgentError('BUNDLE_DAMAGED', `the envelope of store key ${key.id} holds another key`);
+      if ((await recipientOf(identity).catch(() => '')) !== key.recipient) continue;
       opened.set(key.id, identity);
       break;
     }

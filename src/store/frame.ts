@@ -5,7 +5,7 @@ import { AgentError } from '../core/errors.ts';
 /** First byte of a frame: how the rest is encoded. */
 const CODEC = { stored: 0, brotli: 1 } as const;
 /** No frame holds more plaintext than this, so that a hostile one cannot fill the memory. */
-const FRAME_LIMIT = 4 * 1024 * 1024;
+export const FRAME_LIMIT = 4 * 1024 * 1024;
 
 const compress = promisify(brotliCompress);
 

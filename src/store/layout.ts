@@ -29,3 +29,23 @@ export function kindOfFile(name: string): 'format' | 'ledger' | 'manifest' | 'pa
 export function digestInName(name: string): Digest | null {
   return (/([0-9a-f]{64})\.(?:json|age)$/.exec(name)?.[1] ?? null) as Digest | null;
 }
+
+const MIB = 1024 * 1024;
+
+/** No file of a store is larger than this; what claims to be is hostile or damaged, and is not read. */
+export function sizeLimit(name: string): number {
+  switch (kindOfFile(name)) {
+    case 'pack':
+      return 64 * MIB;
+    case 'ledger':
+      return 256 * MIB;
+    case 'manifest':
+    case 'packlist':
+      return 64 * MIB;
+    case 'format':
+    case 'envelope':
+    case 'grant':
+    case null:
+      return MIB;
+  }
+}

@@ -65,6 +65,16 @@ export class ObjectSource {
     }
   }
 
+  /** Opens every pack that a key opens, known or not, for a check of all that is in it. */
+  async each(onPack: (entry: PackEntry, pack: OpenPack) => void): Promise<void> {
+    for (const entry of this.#entries.values()) {
+      if (!this.#keys.has(entry.key)) continue;
+      const pack = await this.#pack(entry.digest);
+      if (!this.index.hasPack(entry.digest)) this.index.addPack(entry.digest, pack.header);
+      onPack(entry, pack);
+    }
+  }
+
   /** The bytes of a chunk, checked against its digest; throws BUNDLE_INCOMPLETE where no pack has it. */
   async chunk(digest: Digest): Promise<Buffer> {
     const place = this.index.table.get(digest);

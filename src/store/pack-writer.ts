@@ -1,8 +1,9 @@
 import { digestOf, type Digest } from '../core/digest.ts';
+import { AgentError } from '../core/errors.ts';
 import { GarbageBudget } from '../core/memory.ts';
 import { seal } from './age.ts';
 import type { ChunkIndex } from './chunk-index.ts';
-import { decodeFrame, encodeFrame } from './frame.ts';
+import { FRAME_LIMIT, decodeFrame, encodeFrame } from './frame.ts';
 import { encodePack, type FrameEntry, type PackHeader } from './pack.ts';
 import type { PackEntry } from './packlist.ts';
 
@@ -11,6 +12,8 @@ const FRAME_SIZE = 256 * 1024;
 /** Encoded bytes at which a pack is closed; with the frames in flight a pack stays under 32 MiB. */
 const PACK_SIZE = 16 * 1024 * 1024;
 const IN_FLIGHT = 3;
+/** A chunk comes into a frame behind less than FRAME_SIZE of others. */
+const CHUNK_LIMIT = FRAME_LIMIT - FRAME_SIZE;
 /** Room of a frame: what is gathered, and one more chunk of any size that a writer cuts. */
 const FRAME_ROOM = 2 * FRAME_SIZE;
 
@@ -70,6 +73,8 @@ export class PackWriter {
   }
 
   #gather(digest: Digest, bytes: Buffer): void {
+    if (bytes.length > CHUNK_LIMIT)
+      throw new AgentError('INTERNAL', `a chunk of ${String(bytes.length)} bytes is larger than a reader accepts`);
     const place = { pack: this.#index.nextPack, frame: this.#frames.length, offset: this.#chunkBytes, length: bytes.length };
     this.#index.table.add(digest, place);
     if (this.#chunkBytes + bytes.length > this.#buffer.length)
@@ -107,9 +112,10 @@ export class PackWriter {
     this.#packBytes = 0;
     const bytes = await seal(encodePack(header, encoded), [this.#key.recipient]);
     const entry = { digest: digestOf(bytes), size: bytes.length, key: this.#key.id };
+    // A pack that could not be stored is named nowhere.
+    await this.#sink({ entry, header, bytes });
     this.#index.namePack(entry.digest);
     this.#written.push(entry);
-    await this.#sink({ entry, header, bytes });
     this.#memory.released(3 * bytes.length);
   }
 }

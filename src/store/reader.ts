@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { finishDigest, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
-import { FORMAT_FILE, FORMAT_LINE, kindOfFile } from './layout.ts';
+import { FORMAT_FILE, FORMAT_LINE, kindOfFile, sizeLimit } from './layout.ts';
 
 /** Bytes that are read at a time. */
 const PART = 1024 * 1024;
@@ -30,7 +30,10 @@ export interface StoreReader {
 export function directoryReader(files: Files, path: string, name = path): StoreReader {
   return {
     name,
-    read: (file) => files.readIfPresent(join(path, file)),
+    async read(file) {
+      const size = await files.size(join(path, file));
+      return size === null ? null : files.readIfPresent(join(path, checkSize({ file, size, store: name })));
+    },
     async stream(file) {
       const target = join(path, file);
       const size = await files.size(target);
@@ -53,6 +56,12 @@ export function directoryReader(files: Files, path: string, name = path): StoreR
       return found;
     },
   };
+}
+
+/** Gives the file's name back; throws BUNDLE_DAMAGED where it is larger than any of its kind. */
+export function checkSize({ file, size, store }: { readonly file: string; readonly size: number; readonly store: string }): string {
+  if (size <= sizeLimit(file)) return file;
+  throw new AgentError('BUNDLE_DAMAGED', `'${file}' in '${store}' is larger than any such file is`);
 }
 
 /** Checks the format line before anything else is read; throws BUNDLE_DAMAGED or FORMAT_UNSUPPORTED. */

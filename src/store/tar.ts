@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type * as Tar from 'tar';
 import { AgentError } from '../core/errors.ts';
-import { storedFile, type StoredFile, type StoreReader } from './reader.ts';
+import { checkSize, storedFile, type StoredFile, type StoreReader } from './reader.ts';
 
 const BLOCK = 512;
 const library = (): Promise<typeof Tar> => import('tar');
@@ -36,15 +36,15 @@ export async function tarReader(handle: FileHandle, name: string): Promise<Store
   const entries = new Map<string, { readonly offset: number; readonly size: number }>();
   const damaged = (what: string): AgentError =>
     new AgentError('BUNDLE_DAMAGED', `'${name}' is damaged: ${what}`, {
-      hints: [{ command: `agent verify '${name}'`, effect: 'fetch it again from where it came; nothing was changed' }],
+      hints: [{ command: 'agent verify BUNDLE', effect: 'after you fetched it again from where it came; nothing was changed' }],
     });
   let at = 0;
   for (;;) {
     const block = await readAt(handle, at, BLOCK);
     if (block.length < BLOCK) throw damaged('it ends before its end mark (a cut copy)');
     if (block.every((byte) => byte === 0)) break;
-    const header = new Header(block);
-    if (!header.cksumValid || header.path === undefined) throw damaged(`no tar header at byte ${String(at)}`);
+    const header = decodeHeader(() => new Header(block));
+    if (header?.cksumValid !== true || header.path === undefined) throw damaged(`no tar header at byte ${String(at)}`);
     at += BLOCK;
     const size = header.size ?? 0;
     if (header.type !== 'File' && header.type !== 'OldFile' && header.type !== 'Directory')
@@ -72,9 +72,19 @@ export async function tarReader(handle: FileHandle, name: string): Promise<Store
     },
     async read(file) {
       const entry = entries.get(file);
+      if (entry !== undefined) checkSize({ file, size: entry.size, store: name });
       return entry === undefined ? null : readAt(handle, entry.offset, entry.size);
     },
   };
+}
+
+/** A header, or null where it has numbers that no header has. */
+function decodeHeader<H>(decode: () => H): H | null {
+  try {
+    return decode();
+  } catch {
+    return null;
+  }
 }
 
 async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {

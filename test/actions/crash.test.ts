@@ -33,7 +33,7 @@ function dying(ports: Ports, name: string, directory: string, crashAt: number): 
       if (++count >= crashAt) throw new Crash();
     },
   });
-  return { ports: { ...host, start: ports.start }, reached: () => count };
+  return { ports: { ...host, cwd: ports.cwd, start: ports.start }, reached: () => count };
 }
 
 interface Sweep {

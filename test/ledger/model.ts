@@ -165,16 +165,19 @@ function rootMoves(world: World, rules: Rules, root: Root): readonly Move[] {
   const settled = settle(world, rules, root);
   if (settled !== null) found.push({ name: name('go on with the pending record'), world: settled });
   const write = (action: Action, record: Partial<LedgerRecord>): void => {
-    // A writer first goes on with what is pending in this root; that is a step of its own here.
-    if (world.memories[host].pending !== null && ['append', 'settle'].includes(look(world, rules, root)?.standing.outcome ?? '')) return;
     const standing = may(world, rules, root, action);
     if (standing === null || standing.state.seq >= rules.records) return;
+    // There is nothing to answer where a pending record answers already.
+    if ('offer' in record && standing.state.offer?.digest !== record.offer) return;
     const human = action === 'resume-here' && world.memories[host].self !== 'same';
     // A person who asserts that a restored host is the host tells the truth here; the design says what happens else.
-    if (human && (world.truth.head !== head || standing.state.holder !== key(host))) return;
+    if (human && (world.truth.head !== standing.state.head || standing.state.holder !== key(host))) return;
     const forsaken =
       action === 'accept-loss' && standing.seen !== null ? { forsaken: { seq: standing.seen.seq, digest: standing.seen.digest } } : {};
-    found.push(...append(world, rules, root, { standing, record: { ...record, ...forsaken } }));
+    // A writer first goes on with what is pending, in whichever root it was begun.
+    const ready = settleHere(world, rules, root);
+    if (ready.world !== world) found.push({ name: name('go on before writing'), world: ready.world });
+    found.push(...append(ready.world, rules, ready.root, { standing, record: { ...record, ...forsaken } }));
   };
   if (rules.checkpoints) write('checkpoint', { kind: 'checkpoint', manifest: 'm' as Digest });
   if (chainOf(head, rules)?.state.fenced === false) write('fence', { kind: 'fence' });
@@ -246,6 +249,17 @@ function settledMemory(memory: Memory, { entry, slot, home }: NonNullable<Memory
     pending: null,
     registered: slot,
     self: confirmed ? home : memory.self,
+  };
+}
+
+function settleHere(world: World, rules: Rules, root: Root): { readonly world: World; readonly root: Root } {
+  const { pending } = world.memories[root.host];
+  const outcome = look(world, rules, root)?.standing.outcome;
+  if (pending === null || (outcome !== 'append' && outcome !== 'settle')) return { world, root };
+  const after = settledMemory(world.memories[root.host], { ...pending, slot: root.slot }, rules);
+  return {
+    world: withMemory(withMedia(world, pending.entry.digest), root.host, after),
+    root: outcome === 'append' ? { ...root, head: pending.entry.digest } : root,
   };
 }
 

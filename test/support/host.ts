@@ -32,11 +32,12 @@ export function testHost(
     random: randomBytes,
     hostDirectory: join(directory, `host-${name}`),
     start: { directory: options.root ?? directory, exact: false },
+    cwd: options.root ?? directory,
     progress: () => undefined,
   };
 }
 
 /** The same host, looking at another directory. */
 export function at(ports: Ports, directory: string): Ports {
-  return { ...ports, start: { directory, exact: false } };
+  return { ...ports, cwd: directory, start: { directory, exact: false } };
 }
