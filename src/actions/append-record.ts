@@ -172,7 +172,7 @@ async function claim({ ports, control }: AppendTarget['session'], signed: Signed
   const mine: Claim = { ...processes.self, digest: signed.digest };
   if (await files.create(path, canonical(mine as unknown as Json))) return;
   const other = parseJson((await files.readIfPresent(path))?.toString('utf8') ?? '') as Claim | undefined;
-  if (other !== undefined && other.digest !== signed.digest && processes.isAlive(other))
+  if (other !== undefined && other.digest !== signed.digest && other.pid !== processes.self.pid && processes.isAlive(other))
     throw new AgentError('RACE_LOST', `process ${String(other.pid)} is writing the same record`, {
       hints: [{ command: 'agent status', effect: 'shows what the other one did; nothing was changed' }],
     });
