@@ -34,4 +34,5 @@ for (let run = 0; run < runs; run++)
   }
 rmSync(directory, { recursive: true, force: true });
 console.log(`minimum of ${runs} runs, milliseconds (over bare node)`);
-for (const [name, ms] of Object.entries(least)) console.log(`${name.padEnd(24)} ${ms.toFixed(1).padStart(7)}  ${(ms - least['bare node']).toFixed(1).padStart(7)}`);
+for (const [name, ms] of Object.entries(least))
+  console.log(`${name.padEnd(24)} ${ms.toFixed(1).padStart(7)}  ${(ms - least['bare node']).toFixed(1).padStart(7)}`);
