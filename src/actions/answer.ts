@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { AgentError } from '../core/errors.ts';
 import { signMessage } from '../ledger/message.ts';
 import type { SignedRecord } from '../ledger/record.ts';
@@ -5,7 +6,7 @@ import { appendRecord } from './append-record.ts';
 import { checkOpened, checkSealed } from './check-store.ts';
 import { compareLive } from './live-tree.ts';
 import type { Ports } from './ports.ts';
-import { hasHost, type HostSession } from './session.ts';
+import { CONTROL, OLD_TREE, hasHost, type HostSession } from './session.ts';
 import { readProfile } from './root-profile.ts';
 import { openSettled, withWriter } from './writer.ts';
 
@@ -32,6 +33,8 @@ export async function promote(ports: Ports): Promise<AnswerResult> {
       });
     const missingSecrets = await checkOffered(session);
     const after = await appendRecord(session, { kind: 'promote', offer: offer.digest, recipient: host.recipient });
+    // Of the trees that were replaced here the last one stays; those before it belong to moves that were promoted long ago.
+    await session.ports.files.removeTree(join(session.control, OLD_TREE, CONTROL, OLD_TREE));
     return { session: after, reply: replyOf(after, lastRecord(after)), recorded: true, missingSecrets };
   });
 }

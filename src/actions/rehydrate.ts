@@ -18,7 +18,7 @@ import { mainRoot } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { answeredAlready, refuseOlder } from './rehydrate-again.ts';
 import { profileOfFacts } from './root-profile.ts';
-import { CONTROL } from './session.ts';
+import { CONTROL, OLD_TREE } from './session.ts';
 import { stageRoot, type StageSource } from './stage-root.ts';
 import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './target.ts';
 import { underLock } from './writer.ts';
@@ -92,7 +92,7 @@ export async function rehydrate(ports: Ports, options: RehydrateOptions): Promis
         await swapIn(ports.files, paths, finish);
       }
       await register(ports, prepared);
-      return summary(prepared, options, there || prepared.target.old === null ? null : join(paths.target, CONTROL, 'local', 'old'));
+      return summary(prepared, options, there || prepared.target.old === null ? null : join(paths.target, CONTROL, OLD_TREE));
     });
   });
 }

@@ -16,6 +16,8 @@ import type { Ports } from './ports.ts';
 
 /** The name of the control directory in a root. */
 export const CONTROL = '.perdure';
+/** Where a tree that a rehydrate replaced is kept, within the control directory. */
+export const OLD_TREE = 'local/old';
 
 /** An agent root that was opened: its ledger, and what this host knows of it. Nothing was written. */
 export interface Session {

@@ -185,3 +185,19 @@ test('a directory of many databases is cut into pages that a reader accepts', as
   await checkpoint(stage.a);
   expect(await sound(stage, stage.home)).toBe(0);
 });
+
+test('going to and fro keeps one older tree, and no tower of them', async () => {
+  const stage = await adopted(temporary());
+  let [from, to] = [at(stage.a, stage.home), at(stage.b, stage.away)];
+  for (let trip = 0; trip < 5; trip++) {
+    const bundle = join(stage.directory, `trip-${String(trip)}.tar`);
+    await fence(from, { to: { invite: await inviteOf({ ...to, cwd: stage.directory }) }, acceptNew: true, drain: 0 });
+    await pack(from, { output: bundle, includeSecrets: true, write: none });
+    await bringTo(to, { bundle, away: to.start.directory });
+    await close(from, Buffer.from((await promote(to)).reply));
+    [from, to] = [to, from];
+  }
+  const old = join(stage.away, '.perdure/local/old');
+  expect(existsSync(old)).toBe(true);
+  expect(existsSync(join(old, '.perdure/local/old'))).toBe(false);
+});
