@@ -1,10 +1,46 @@
-import * as Args from '@oclif/core/args';
-import * as Flags from '@oclif/core/flags';
-import * as Parser from '@oclif/core/parser';
+import type * as OclifParser from '@oclif/core/parser';
 import type { Ports } from '../actions/ports.ts';
 import type { Terminal } from './terminal.ts';
 
-export { Args, Flags };
+/** What the declaration of an argument or flag may say; the shapes are those that oclif's parser reads. */
+interface Declaration {
+  readonly summary?: string;
+  readonly char?: string;
+  readonly helpValue?: string;
+  readonly default?: string;
+  readonly required?: boolean;
+  readonly multiple?: boolean;
+  readonly options?: readonly string[];
+  readonly exclusive?: readonly string[];
+  readonly min?: number;
+}
+
+const same = <T>(value: T): Promise<T> => Promise.resolve(value);
+
+/**
+ * Declares flags. oclif's own builders pull in its help, errors and spinners, which cost more than a whole light command;
+ * its parser is loaded only where there is something to parse.
+ */
+export const Flags = {
+  boolean: (declaration: Declaration): object => ({ parse: same, ...declaration, allowNo: false, type: 'boolean' }),
+  string: (declaration: Declaration): object => ({ parse: same, input: [], multiple: false, ...declaration, type: 'option' }),
+  integer: (declaration: Declaration): object => ({
+    input: [],
+    multiple: false,
+    ...declaration,
+    parse: (text: string) => wholeNumber(text, declaration.min ?? 0),
+    type: 'option',
+  }),
+};
+
+/** Declares arguments. */
+export const Args = { string: (declaration: Declaration = {}): object => ({ parse: same, input: [], ...declaration, type: 'option' }) };
+
+function wholeNumber(text: string, least: number): Promise<number> {
+  const number = Number(text);
+  if (/^[0-9]+$/.test(text) && number >= least && Number.isSafeInteger(number)) return Promise.resolve(number);
+  return Promise.reject(new Error(`'${text}' is no whole number from ${String(least)} on`));
+}
 
 /** What a command answers: data for --json, text for people, or a document that is the answer itself. */
 export interface Answer {
@@ -64,10 +100,19 @@ export function flagsOf(type: CommandClass): Readonly<Record<string, unknown>> {
 
 /** Parses arguments as the class declares them; throws the parser's errors, which are the user's. */
 export async function parseArguments(type: CommandClass, argv: readonly string[]): Promise<CommandInput> {
+  const nothing = argv.length === 0 && Object.keys(type.args).length === 0 && !Object.values(type.flags).some(hasDefault);
+  if (nothing) return { flags: {}, args: {}, argv: [] };
+  const module = await import('@oclif/core/parser');
+  // Inside a bundle only the default export is there.
+  const Parser = 'parse' in module ? module : (module as { default: typeof OclifParser }).default;
   const {
     flags,
     args,
     argv: rest,
   } = await Parser.parse([...argv], { flags: flagsOf(type), args: type.args, strict: type.strict, context: {} } as never);
   return { flags, args, argv: rest as readonly string[] };
+}
+
+function hasDefault(flag: unknown): boolean {
+  return typeof flag === 'object' && flag !== null && 'default' in flag;
 }

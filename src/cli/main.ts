@@ -132,7 +132,9 @@ function stackOf(error: Error): string {
 /** The parser's errors are the user's; its long texts are cut to their first line. */
 function usage(error: unknown, name: string): unknown {
   if (isAgentError(error) || !(error instanceof Error)) return error;
-  const [line = ''] = error.message.split('\n').filter((one) => one.trim() !== '' && !one.startsWith('The following error'));
+  const [line = ''] = error.message
+    .split('\n')
+    .filter((one) => one.trim() !== '' && !/^(The following error|Parsing --|See more help)/.test(one));
   return new AgentError(
     'USAGE_WRONG',
     line.replace(/^\s+/, '').replace(/^(\w)/, (letter) => letter.toLowerCase()),
