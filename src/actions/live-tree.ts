@@ -2,6 +2,7 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { join } from 'node:path';
 import { scan, type ScanResult } from '../capture/scan.ts';
 import { ScanIndexReader } from '../capture/scan-index.ts';
+import type { ScanOptions } from '../capture/scan-options.ts';
 import type { Digest } from '../core/digest.ts';
 import { loadName, showName } from '../core/name.ts';
 import { compareTrees, type Change } from '../manifest/compare.ts';
@@ -38,23 +39,16 @@ export async function compareLive(
   { root, profile, trustIndex }: LiveOptions,
 ): Promise<LiveDifference> {
   const kept = new Map<Digest, Buffer>();
-  const nothing = (): Promise<void> => Promise.resolve();
-  const index = trustIndex ? ScanIndexReader.open(join(session.control, 'local', 'index', 'files'), state.digest) : null;
-  const found = await scan({
-    rootName: 'main',
+  const found = await readTree(session, {
     root,
     profile,
-    clock: session.ports.clock,
-    index,
-    put: nothing,
-    putSecret: nothing,
-    onFile: progressOf(session.ports, 'read'),
+    index: trustIndex ? openIndex(session, state.digest) : null,
     putTree(digest, bytes) {
       if (!state.objects.main.index.has(digest))
         kept.set(digest, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }));
       return Promise.resolve();
     },
-  }).finally(() => index?.close());
+  });
   const before = sideOf(state);
   const after = {
     pages: found.root.pages,
@@ -84,23 +78,27 @@ export async function looksUnchanged(
   facts: Facts,
   { manifest, root, profile }: { readonly manifest: Digest; readonly root: string; readonly profile: Profile },
 ): Promise<boolean> {
-  const nothing = (): Promise<void> => Promise.resolve();
-  const index = ScanIndexReader.open(join(session.control, 'local', 'index', 'files'), manifest);
+  const index = openIndex(session, manifest);
   if (index === null) return false;
-  const found = await scan({
-    rootName: 'main',
-    root,
-    profile,
-    clock: session.ports.clock,
-    index,
-    put: nothing,
-    putSecret: nothing,
-    putTree: nothing,
-  }).finally(() => {
-    index.close();
-  });
+  const found = await readTree(session, { root, profile, index, putTree: () => Promise.resolve() });
   const before = mainRoot(facts);
   return found.root.mode === before.mode && found.root.pages.join() === before.pages.join();
+}
+
+function openIndex({ control }: Pick<Session, 'control'>, manifest: Digest): ScanIndexReader | null {
+  return ScanIndexReader.open(join(control, 'local', 'index', 'files'), manifest);
+}
+
+/** Reads a tree to compare it: contents are hashed and forgotten. Closes the index. */
+async function readTree(
+  { ports }: Pick<Session, 'ports'>,
+  options: Pick<ScanOptions, 'root' | 'profile' | 'putTree'> & { readonly index: ScanIndexReader | null },
+): Promise<ScanResult> {
+  const forget = (): Promise<void> => Promise.resolve();
+  const { clock } = ports;
+  return scan({ ...options, rootName: 'main', clock, put: forget, putSecret: forget, onFile: progressOf(ports, 'read') }).finally(() => {
+    options.index?.close();
+  });
 }
 
 function isAbsentSecret(change: Change): boolean {
