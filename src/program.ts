@@ -28,8 +28,16 @@ const commands: Program['commands'] = {
   decline: entry('on the target: give the offer back, print the reply', () => import('./commands/decline.ts')),
   close: entry("bring the target's answer home", () => import('./commands/close.ts')),
   resume: entry('let the agent act again here', () => import('./commands/resume.ts')),
+  revoke: entry('take an offer back whose target is lost', () => import('./commands/revoke.ts')),
+  recover: entry('bring an agent back whose host is lost', () => import('./commands/recover.ts')),
   guard: entry('run a command only while this host may act', () => import('./commands/guard.ts')),
   context: entry('print identity and body as two labelled inputs', () => import('./commands/context.ts')),
+  'keys list': entry('who reads the agent, and by which keys', () => import('./commands/keys/list.ts')),
+  'keys add': entry('let a further key read all but the secrets', () => import('./commands/keys/add.ts')),
+  'keys remove': entry('take a reader away', () => import('./commands/keys/remove.ts')),
+  'keys rotate': entry('open new store keys', () => import('./commands/keys/rotate.ts')),
+  'keys check': entry('prove that a key opens the newest state', () => import('./commands/keys/check.ts')),
+  'keys custody': entry('replace the recovery key', () => import('./commands/keys/custody.ts')),
   'profile allow': entry("let this host run the profile's commands", () => import('./commands/profile/allow.ts')),
   'profile explain': entry('tell what a path is and what becomes of it', () => import('./commands/profile/explain.ts')),
 };
@@ -38,6 +46,8 @@ const groups: Program['groups'] = [
   ['keep', ['init', 'checkpoint', 'pack', 'verify']],
   ['look', ['status', 'log', 'show', 'diff', 'context', 'profile explain']],
   ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'decline', 'close']],
+  ['when something is lost', ['recover', 'revoke']],
+  ['keys', ['keys list', 'keys add', 'keys remove', 'keys rotate', 'keys check', 'keys custody']],
   ['act', ['guard', 'resume', 'profile allow']],
 ];
 

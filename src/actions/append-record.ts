@@ -7,12 +7,15 @@ import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
 import { samePlace, type HomeId } from '../host/place.ts';
 import type { ProcessId } from '../providers/processes.ts';
 import { APPEND_ORDER, type AppendSteps } from '../ledger/append.ts';
-import { signRecord, type LedgerRecord, type SignedRecord } from '../ledger/record.ts';
+import { chainOf } from '../ledger/chain.ts';
+import { mustBeCosigned } from '../ledger/policy.ts';
+import { recordText, signRecord, signedRecord, type LedgerRecord, type SignedRecord } from '../ledger/record.ts';
 import { epochAfter, reduce } from '../ledger/reduce.ts';
 import { seenOf } from '../ledger/seen.ts';
 import { outcomeOf } from '../ledger/standing.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
+import type { Custodian } from './custodian.ts';
 import { openRoot, type HostSession, type Session } from './session.ts';
 
 type Later = Exclude<LedgerRecord, { kind: 'init' }>;
@@ -28,33 +31,54 @@ export interface AppendTarget {
    * assertion that it finds pending.
    */
   readonly signedAs: HomeId;
-  /** The state before, or null for the first record. */
-  readonly before: LedgerState | null;
+  /** The state that the ledger is in with the record. */
+  readonly after: LedgerState;
+  /** Whether the ledger has the record already, and only the memory is to move. */
+  readonly isThere?: boolean;
   /** Bytes of the ledger's whole lines, and of the torn one behind them. */
   readonly length: number;
   readonly torn: number;
 }
 
 /** Signs the next record of the ledger and appends it durably; returns the session as it is then. */
-export async function appendRecord(opened: HostSession, draft: Draft): Promise<HostSession> {
+export async function appendRecord(
+  opened: HostSession,
+  draft: Draft,
+  { custodian }: { readonly custodian?: Custodian | undefined } = {},
+): Promise<HostSession> {
   // A record follows all that was signed before, also what an interruption left pending in a root that is lost.
   const session = (await goOn(opened)) as HostSession;
   const { state, host, ports, chain } = session;
+  const byCustodian = draft.kind === 'revoke' || draft.kind === 'recover' ? custodian : undefined;
   const record = {
     format: 'perdure-ledger/1',
     seq: state.seq + 1,
     prev: state.head,
     agent: state.agent,
-    by: host.key.publicKey,
+    by: byCustodian?.key ?? host.key.publicKey,
     at: instant(ports.clock.now()),
-    epoch: epochAfter(state, { kind: draft.kind, asserted: draft.kind === 'resume' ? draft.asserted : undefined }),
+    epoch: epochAfter(state, draft),
     ...draft,
   } as Later;
+  const signed = byCustodian === undefined ? await signAsHost(session, record, custodian) : await signAlone(record, byCustodian);
   await appendSigned(
-    { session, signedAs: host.actual, before: chain.state, length: chain.length, torn: chain.torn },
-    signRecord(record, host.key),
+    { session, signedAs: host.actual, after: reduce(chain.state, signed), length: chain.length, torn: chain.torn },
+    signed,
   );
   return (await openRoot(ports, session.root)) as HostSession;
+}
+
+async function signAlone(record: Later, custodian: Custodian): Promise<SignedRecord> {
+  return signedRecord(record, [await custodian.sign(recordText(record))]);
+}
+
+async function signAsHost({ state, host, name }: HostSession, record: Later, custodian: Custodian | undefined): Promise<SignedRecord> {
+  const alone = signRecord(record, host.key);
+  if (!mustBeCosigned(state, record)) return alone;
+  if (custodian !== undefined) return signedRecord(record, [...alone.sigs, await custodian.sign(recordText(record))]);
+  throw new AgentError('COSIGNATURE_MISSING', `a recovery key must sign '${record.kind}' of '${name}', too`, {
+    hints: [{ command: 'agent … --kit FILE', effect: 'the same command with the recovery kit; nothing was changed' }],
+  });
 }
 
 /** Goes on with a record that was interrupted in this root, with its very bytes. Call it under the lock. */
@@ -72,23 +96,16 @@ async function goOn(session: Session): Promise<Session> {
       throw new AgentError('LEDGER_DAMAGED', 'the last line of the ledger is cut, and no pending record says how it goes on');
     return session;
   }
-  await appendSigned(
-    {
-      session: { ...session, host },
-      signedAs: memory.pending.home,
-      before: outcome === 'settle' ? null : chain.state,
-      length: chain.length,
-      torn: chain.torn,
-    },
-    pending,
-    outcome === 'settle',
-  );
+  const isThere = outcome === 'settle';
+  const after = isThere ? chainOf(chain.records.slice(0, pending.record.seq + 1)).state : reduce(chain.state, pending);
+  const { length, torn } = chain;
+  await appendSigned({ session: { ...session, host }, signedAs: memory.pending.home, after, isThere, length, torn }, pending);
   return openRoot(ports, session.root, { unfinished: true });
 }
 
-/** Runs the steps of APPEND_ORDER; `there` where the ledger has the record already and only the memory moves. */
-export async function appendSigned(target: AppendTarget, signed: SignedRecord, there = false): Promise<void> {
-  const { session, length, torn } = target;
+/** Runs the steps of APPEND_ORDER, or the last alone. */
+export async function appendSigned(target: AppendTarget, signed: SignedRecord): Promise<void> {
+  const { session, length, torn, isThere = false } = target;
   const { ports, control, host } = session;
   const { files } = ports;
   const ledger = join(control, LEDGER_FILE);
@@ -104,13 +121,12 @@ export async function appendSigned(target: AppendTarget, signed: SignedRecord, t
       await files.append(ledger, `${signed.line}\n`, { at: length });
     },
     settle: async () => {
-      const after = there || target.before === null ? null : reduce(target.before, signed);
-      await settle(target, signed, after);
+      await settle(target, signed);
       await files.remove(claimPath(control, signed));
     },
   };
   try {
-    for (const step of APPEND_ORDER) if (!there || step === 'settle') await steps[step]();
+    for (const step of APPEND_ORDER) if (!isThere || step === 'settle') await steps[step]();
   } catch (error) {
     if (isAgentError(error) && error.code === 'RACE_LOST') await withdraw(target, signed);
     throw error;
@@ -133,17 +149,17 @@ export async function noteSeen(session: HostSession, state: LedgerState): Promis
   if (memory !== null) await saveMemory(ports.files, host.directory, { ...memory, seen: seenOf(state) });
 }
 
-async function settle({ session, signedAs }: AppendTarget, signed: SignedRecord, after: LedgerState | null): Promise<void> {
+async function settle({ session, signedAs, after }: AppendTarget, signed: SignedRecord): Promise<void> {
   const { ports, host, place } = session;
-  const { record, digest } = signed;
+  const { record } = signed;
   const { format, agent, name, home } = memoryBefore(session, signed);
-  const asserted = record.kind === 'resume' && record.asserted === 'here';
+  const asserted = (record.kind === 'resume' && record.asserted === 'here') || record.kind === 'recover';
   const confirmed = asserted || record.kind === 'promote' || record.kind === 'init';
   if (asserted) await saveHost(ports.files, { ...host, noted: signedAs });
-  const settled = after === null ? { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' } : seenOf(after);
+  const settled = seenOf(after);
   // A close or a rehydrate may have moved on meanwhile.
   const known = session.memory?.seen;
-  const seen = known !== undefined && known.seq > settled.seq && record.kind !== 'resume' ? known : settled;
+  const seen = known !== undefined && known.seq > settled.seq && record.kind !== 'resume' && record.kind !== 'recover' ? known : settled;
   await saveMemory(ports.files, host.directory, {
     format,
     agent,

@@ -5,6 +5,7 @@ import type { Facts } from '../manifest/facts.ts';
 import { sideOf } from './open-state.ts';
 import type { CheckLine } from './check-lines.ts';
 import { profileOfFacts } from './root-profile.ts';
+import { DECLARATIONS } from '../ledger/record.ts';
 import type { Ports } from './ports.ts';
 import { learned, openForReading } from './read-state.ts';
 import { findState, type StateName } from './revision.ts';
@@ -43,9 +44,11 @@ export async function verifyBetween(ports: Ports, range: string): Promise<Betwee
 
 function declaredBetween({ chain }: Session, from: number, to: number): ReadonlySet<string> {
   return new Set(
-    chain.records.flatMap(({ record }) =>
-      record.kind === 'checkpoint' && record.seq > from && record.seq <= to ? (record.declared ?? []) : [],
-    ),
+    chain.records.flatMap(({ record }) => {
+      if (record.seq <= from || record.seq > to) return [];
+      if (record.kind === 'restore') return DECLARATIONS.filter((one) => !chain.state.policy.cosigned.includes(one));
+      return record.kind === 'checkpoint' ? (record.declared ?? []) : [];
+    }),
   );
 }
 

@@ -1,20 +1,24 @@
 import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError, isAgentError } from '../core/errors.ts';
 import type { Chain } from '../ledger/chain.ts';
+import type { LedgerState } from '../ledger/state.ts';
 import type { Finding } from '../manifest/facts.ts';
 import { chunksOf, walkTree } from '../manifest/tree.ts';
 import { readManifest, type Manifest } from '../manifest/manifest.ts';
+import { keyId } from '../store/envelope.ts';
 import { digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
 import { checkPack } from '../store/pack.ts';
 import { readPackList, type PackEntry } from '../store/packlist.ts';
 import { digestOfFile, readFrom, type StoreReader } from '../store/reader.ts';
+import { Folds } from '../store/folds.ts';
 import { mainRoot, openState, type OpenState } from './open-state.ts';
+import { statesOf, type StateName } from './revision.ts';
 
 /** What a check of sealed bytes found. */
 export interface StoreCheck {
   readonly findings: readonly Finding[];
   /** The newest checkpoint whose manifest and packs are all there. */
-  readonly newest: { readonly seq: number; readonly manifest: Digest } | null;
+  readonly newest: StateName | null;
   readonly packs: number;
   readonly bytes: number;
   /** Packs that belong to a state which the target of an open offer has. */
@@ -39,7 +43,7 @@ export async function checkSealed(
     bytes += size;
     if (kind === null) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is no file of an agent` });
     const storeKey = /^keys\/([0-9a-f]{16})\./.exec(name)?.[1];
-    if (storeKey !== undefined && chain.state.keys.storeKeys[storeKey] === undefined)
+    if (storeKey !== undefined && !isKeyFile(chain.state, storeKey))
       findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is of a store key that the ledger does not know` });
     if (kind === 'pack') packs++;
     const promised = digestInName(name);
@@ -61,6 +65,11 @@ export async function checkSealed(
   return { findings, newest: newest.state, packs, bytes, baseNeeded: newest.baseNeeded };
 }
 
+/** Whether a name in `keys/` is of a store key, or of a reader whose identity lies there under a passphrase. */
+function isKeyFile({ keys }: LedgerState, id: string): boolean {
+  return keys.storeKeys[id] !== undefined || keys.readers.some((reader) => keyId(reader) === id);
+}
+
 /** The files that are at hand: their bytes and their sizes. */
 interface AtHand {
   readonly read: (name: string) => Promise<Buffer | null>;
@@ -72,12 +81,10 @@ async function newestComplete(
   files: AtHand,
   findings: Finding[],
 ): Promise<{ readonly state: StoreCheck['newest']; readonly baseNeeded: boolean }> {
-  const states = chain.records.flatMap(({ record }) =>
-    record.kind === 'checkpoint' ? [{ seq: record.seq, manifest: record.manifest }] : [],
-  );
+  const states = [...statesOf(chain)];
   let skipped = 0;
   for (const state of states.reverse()) {
-    const missing = await missingOf(state.manifest, { files, findings, agent: chain.state.agent });
+    const missing = await missingOf(state.manifest, { files, findings, ledger: chain.state });
     if (missing.length === 0) {
       if (skipped > 0)
         findings.push({
@@ -89,7 +96,7 @@ async function newestComplete(
     }
     const since = chain.state.offer?.since;
     if (skipped === 0 && since !== undefined && missing !== 'manifest') {
-      const base = new Set(await packsOf(since, files.read).catch(() => []));
+      const base = new Set((await packsOf(since, { read: files.read, ledger: chain.state }).catch(() => [])).map((pack) => pack.digest));
       if (missing.every((digest) => base.has(digest))) {
         findings.push({
           code: 'BASE_NEEDED',
@@ -113,7 +120,7 @@ async function newestComplete(
 /** What is not there of a state: pack digests, or the word that its manifest or lists are not. */
 async function missingOf(
   digest: Digest,
-  { files, findings, agent }: { readonly files: AtHand; readonly findings: Finding[]; readonly agent: Digest },
+  { files, findings, ledger }: { readonly files: AtHand; readonly findings: Finding[]; readonly ledger: LedgerState },
 ): Promise<readonly Digest[] | 'manifest'> {
   const { read, sizes } = files;
   let manifest: Manifest | null;
@@ -121,9 +128,9 @@ async function missingOf(
   try {
     manifest = await readManifest(read, digest);
     if (manifest === null) return 'manifest';
-    if (manifest.agent !== agent) throw new AgentError('MANIFEST_DAMAGED', `manifest ${digest.slice(0, 12)} is of another agent`);
-    for (const page of manifest.packlists) if (!sizes.has(packListFile(page))) return 'manifest';
-    entries = (await Promise.all(manifest.packlists.map((page) => readPackList(read, page)))).flatMap((page) => page.packs);
+    if (manifest.agent !== ledger.agent) throw new AgentError('MANIFEST_DAMAGED', `manifest ${digest.slice(0, 12)} is of another agent`);
+    for (const page of [...manifest.packlists, ...ledger.folded]) if (!sizes.has(packListFile(page))) return 'manifest';
+    entries = await packsOf(digest, { read, ledger });
   } catch (error) {
     if (!isAgentError(error)) throw error;
     findings.push({ code: error.code, subject: error.message });
@@ -145,13 +152,15 @@ export async function envelopeAt(
   return null;
 }
 
-/** The packs that a state names. */
-export async function packsOf(manifest: Digest, read: (name: string) => Promise<Buffer | null>): Promise<readonly Digest[]> {
+/** The packs of a state, where they lie now; none where its manifest is not there. */
+export async function packsOf(
+  manifest: Digest,
+  { read, ledger }: { readonly read: AtHand['read']; readonly ledger: Pick<LedgerState, 'folded'> },
+): Promise<readonly PackEntry[]> {
   const found = await readManifest(read, manifest);
   if (found === null) return [];
-  return (await Promise.all(found.packlists.map((page) => readPackList(read, page)))).flatMap((page) =>
-    page.packs.map((pack) => pack.digest),
-  );
+  const pages = await Promise.all(found.packlists.map((page) => readPackList(read, page)));
+  return (await Folds.read(read, ledger.folded)).resolve(pages.flatMap((page) => page.packs));
 }
 
 /**

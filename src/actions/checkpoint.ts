@@ -4,26 +4,32 @@ import { scan } from '../capture/scan.ts';
 import { ScanIndexReader, ScanIndexWriter } from '../capture/scan-index.ts';
 import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
-import type { Declaration } from '../ledger/record.ts';
+import { DECLARATIONS, type Declaration } from '../ledger/record.ts';
+import type { LedgerState } from '../ledger/state.ts';
 import { encodeFacts, writeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
 import { encodeManifest } from '../manifest/manifest.ts';
 import { manifestFile, packListFile } from '../store/layout.ts';
-import { appendPacks, type PackEntry } from '../store/packlist.ts';
-import { appendRecord } from './append-record.ts';
+import { appendPacks, type PackEntry, type PackListPage } from '../store/packlist.ts';
+import { appendRecord, type Draft } from './append-record.ts';
 import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './assess.ts';
 import { openState, type OpenState } from './open-state.ts';
 import type { Ports } from './ports.ts';
+import type { Custodian } from './custodian.ts';
 import { keepFacts } from './read-state.ts';
 import type { HostSession } from './session.ts';
 import { readProfile } from './root-profile.ts';
 import { openStoreWriter } from './store-writer.ts';
-import { freshStoreKeys, recordStoreKeys } from './store-keys.ts';
+import { changeKeys, freshStoreKeys } from './store-keys.ts';
 import { withWriter } from './writer.ts';
 
 /** What a checkpoint may be told. */
 export interface CheckpointOptions {
   readonly message?: string | undefined;
   readonly declare?: readonly Declaration[];
+  /** Signs a declaration, too, where the policy asks for it. */
+  readonly custodian?: Custodian | undefined;
+  /** The older state that the tree was put back to, which is then what the record says. */
+  readonly restored?: Digest;
 }
 
 /** What a checkpoint did. */
@@ -84,9 +90,10 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     });
     const quiesced = quietBefore && found.counter.changed === 0 && writersOf({ root, profile, processes }).writers.length === 0;
     const seen = { scan: found, get: store.get, quiesced };
+    const declared = options.restored === undefined ? (options.declare ?? []) : declaredByRestore(state);
     if (previous !== null && (options.declare ?? []).length === 0 && isSameState(previous, seen))
       return { session, recorded: false, manifest: previous.digest, facts: previous.facts, newAlarms: [], storedBytes: 0, complete: true };
-    const alarms = await alarmsOf(previous, seen, { profile, declared: options.declare ?? [] });
+    const alarms = await alarmsOf(previous, seen, { profile, declared });
     const facts = await factsOf(session, seen, { previous, profile, alarms: alarms.open, message: options.message });
     const keepSheet = found.secrets.length === 0 || sameSecrets(previous, found);
     const secretPacks = keepSheet
@@ -95,9 +102,8 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     const mainPacks = await store.writers.main.finish(encodeFacts(facts));
     const secrets = found.secrets.length === 0 ? undefined : (secretPacks.at(-1)?.digest ?? previous?.manifest.secrets);
     const manifest = await writeManifest(session, { previous, packs: [...secretPacks, ...mainPacks], facts: lastOf(mainPacks), secrets });
-    const ready = fresh === null ? session : await recordStoreKeys(session, fresh);
-    const declared = options.declare ?? [];
-    const after = await appendRecord(ready, { kind: 'checkpoint', manifest, ...(declared.length === 0 ? {} : { declared }) });
+    const ready = fresh === null ? session : await changeKeys(session, { fresh });
+    const after = await appendRecord(ready, draftOf(manifest, options), { custodian: options.custodian });
     await keepFacts(after, manifest, facts);
     const storedBytes = [...secretPacks, ...mainPacks].reduce((sum, pack) => sum + pack.size, 0);
     result = {
@@ -115,6 +121,16 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     if (result === null) newIndex.discard();
     else newIndex.commit(result.manifest);
   }
+}
+
+function draftOf(manifest: Digest, { restored, declare = [] }: CheckpointOptions): Draft {
+  if (restored !== undefined) return { kind: 'restore', manifest, of: restored };
+  return { kind: 'checkpoint', manifest, ...(declare.length === 0 ? {} : { declared: declare }) };
+}
+
+/** A restore declares what it changes, but for what a recovery key must sign. */
+function declaredByRestore({ policy }: LedgerState): readonly Declaration[] {
+  return DECLARATIONS.filter((one) => !policy.cosigned.includes(one));
 }
 
 /** Progress of a walk, for the terminal. */
@@ -137,7 +153,7 @@ interface NewManifest {
 
 /** Writes pack lists, then the manifest: after it the state is whole, and before the record nothing speaks of it. */
 async function writeManifest({ ports, control, state }: HostSession, { previous, packs, facts, secrets }: NewManifest): Promise<Digest> {
-  const pages = appendPacks(previous?.pages ?? [], packs);
+  const pages = appendPacks(pagesOf(previous), packs);
   for (const page of pages)
     if (previous?.pages.includes(page) !== true) await ports.files.create(join(control, packListFile(page.digest)), page.text);
   const storeKeys = [...new Set(pages.flatMap((page) => page.packs.map((pack) => pack.key)))].sort();
@@ -152,6 +168,15 @@ async function writeManifest({ ports, control, state }: HostSession, { previous,
   });
   await ports.files.create(join(control, manifestFile(digest)), text);
   return digest;
+}
+
+/** The pages to go on from: those of the state before, or shorter ones where its packs were folded since. */
+function pagesOf(previous: OpenState | null): readonly PackListPage[] {
+  if (previous === null) return [];
+  const recorded = previous.pages.flatMap((page) => page.packs);
+  return recorded.length === previous.packs.length && recorded.every((pack, at) => pack.digest === previous.packs[at]?.digest)
+    ? previous.pages
+    : appendPacks([], previous.packs);
 }
 
 function lastOf(packs: readonly PackEntry[]): Digest {

@@ -8,6 +8,7 @@ import { appendRecord } from './append-record.ts';
 import { capture, type CheckpointResult } from './checkpoint.ts';
 import { liveGuards, setDrainDeadline, sweepGuards, type GuardNote } from './guards.ts';
 import { endGuard } from './guard-end.ts';
+import type { Custodian } from './custodian.ts';
 import { runHooks, type HookOutcome } from './hooks.ts';
 import { openState } from './open-state.ts';
 import type { Ports } from './ports.ts';
@@ -15,7 +16,7 @@ import { hostLabel } from './refusal.ts';
 import { assertMay } from './may.ts';
 import { openSession, type HostSession, type Session } from './session.ts';
 import { readProfile } from './root-profile.ts';
-import { shareStoreKeys } from './store-keys.ts';
+import { changeKeys } from './store-keys.ts';
 import { openSettled, withWriter } from './writer.ts';
 
 /** For whom a fence offers the agent. */
@@ -28,6 +29,8 @@ export interface FenceOptions {
   readonly acceptNew?: boolean;
   /** Milliseconds that running guards may go on. */
   readonly drain: number;
+  /** Signs the offer, too, where the policy asks for it. */
+  readonly custodian?: Custodian | undefined;
 }
 
 export interface FenceResult {
@@ -87,7 +90,7 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
       const activity = await quiet(fenced);
       const done = await capture(fenced, {});
       if (target !== null) refuseAlarms(session, done.facts.alarms);
-      const offered = target === null ? done.session : await offer(done, target);
+      const offered = target === null ? done.session : await offer(done, target, options.custodian);
       return { session: offered, checkpoint: done, ended, unseen: activity.unseen, offeredTo: target?.label ?? null, hooks };
     } catch (error) {
       // What refuses half-way resumes by itself: an agent that nobody may run is worse than one that was not fenced.
@@ -197,14 +200,15 @@ async function quiet(session: HostSession): Promise<Activity> {
   return activity;
 }
 
-async function offer(done: CheckpointResult, target: Target): Promise<HostSession> {
+async function offer(done: CheckpointResult, target: Target, custodian: Custodian | undefined): Promise<HostSession> {
   const { session, manifest } = done;
   const { ports, reader, state, host } = session;
   const opened = await openState({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
-  const shared = await shareStoreKeys(session, { keys: opened.keys, ids: opened.manifest.storeKeys, recipient: target.recipient });
+  const ids = [...new Set(opened.packs.map((pack) => pack.key))].filter((id) => state.keys.storeKeys[id]?.use === 'main');
+  const shared = await changeKeys(session, { again: { keys: opened.keys, ids, alsoTo: target.recipient } });
   const has = target.has.find((one) => one.agent === state.agent)?.manifest;
   const since = has !== undefined && (await readManifest((name) => reader.read(name), has)) !== null ? { since: has } : {};
-  const offered = await appendRecord(shared, { kind: 'offer', manifest, target: target.key, ...since });
+  const offered = await appendRecord(shared, { kind: 'offer', manifest, target: target.key, ...since }, { custodian });
   const knowing = withKnown(offered.host, { key: target.key, recipient: target.recipient, label: target.label }, ports.clock.now());
   await saveHost(ports.files, knowing);
   return { ...offered, host: knowing };

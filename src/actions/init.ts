@@ -9,11 +9,13 @@ import { forgetAgent } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { parseChain } from '../ledger/chain.ts';
 import { signRecord, type AgentId, type Epoch, type InitRecord } from '../ledger/record.ts';
+import { reduce } from '../ledger/reduce.ts';
 import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
 import { appendSigned } from './append-record.ts';
 import type { Ports } from './ports.ts';
 import { checkAgentName } from './agent-name.ts';
+import { checkKitPlace } from './kit-place.ts';
 import { newRecoveryKit, readKit } from './recovery-kit.ts';
 import { CONTROL, openRoot, type Session } from './session.ts';
 import { settlePending } from './append-record.ts';
@@ -50,7 +52,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     await refuseLiving(ports, directory);
   if (kit !== null) await checkKitPlace(ports, { kit, directory });
   const unfinished = await unfinishedInit(ports, directory, kit);
-  if (kit !== null && unfinished === null && (await readKit(files, kit)) !== null)
+  if (kit !== null && unfinished === null && (await files.exists(kit)))
     throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
       hints: [{ command: `agent init '${directory}' --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
     });
@@ -106,7 +108,13 @@ async function begin(
   const signed = signRecord(record, host.key);
   await underLock(ports, signed.digest, async () => {
     await appendSigned(
-      { session: { ports, control, place, name, memory: null, host }, signedAs: host.actual, before: null, length: 0, torn: 0 },
+      {
+        session: { ports, control, place, name, memory: null, host },
+        signedAs: host.actual,
+        after: reduce(null, signed),
+        length: 0,
+        torn: 0,
+      },
       signed,
     );
     if (kit !== null && recovery !== null && !(await files.create(kit, recovery.text)))
@@ -156,24 +164,6 @@ async function refuseNested({ files }: Ports, directory: string): Promise<void> 
       );
     if (at === dirname(at)) return;
   }
-}
-
-async function checkKitPlace(
-  { files, hostDirectory }: Ports,
-  { kit, directory }: { readonly kit: string; readonly directory: string },
-): Promise<void> {
-  const parent = await realpath(dirname(kit)).catch(() => dirname(kit));
-  const inside = [directory, await realpath(directory).catch(() => directory), hostDirectory].some((one) =>
-    `${parent}/`.startsWith(`${one}/`),
-  );
-  if (inside)
-    throw new AgentError('KIT_INSIDE_ROOT', `'${kit}' lies in the agent or in the host directory, where a thief of either would find it`, {
-      hints: [{ command: 'agent init --recovery-kit /media/stick/ada.kit', effect: 'better on a medium that you put away' }],
-    });
-  if (!(await files.exists(parent)))
-    throw new AgentError('FILE_MISSING', `the directory '${parent}' for the recovery kit does not exist`, {
-      hints: [{ command: `mkdir -p '${parent}'` }],
-    });
 }
 
 async function claimInit({ files, processes }: Ports, control: string): Promise<void> {

@@ -1,6 +1,8 @@
 import { explainRecord } from './record-text.ts';
 import { readFacts } from './read-state.ts';
+import { stateOf } from '../ledger/record.ts';
 import type { Ports } from './ports.ts';
+import { isExpired } from './revision.ts';
 import { openSession } from './session.ts';
 
 /** One record, for people. */
@@ -30,7 +32,7 @@ export async function log(
   const entries: LogEntry[] = [];
   let opened = 0;
   for (const { record, digest } of chosen) {
-    const manifest = record.kind === 'checkpoint' ? record.manifest : undefined;
+    const manifest = isExpired(session.state, record.seq) ? undefined : (stateOf(record) ?? undefined);
     const message = manifest === undefined || opened++ >= OPENED ? undefined : (await readFacts(session, manifest))?.message;
     entries.push({
       seq: record.seq,

@@ -8,6 +8,7 @@ import { readManifest, type Manifest } from '../manifest/manifest.ts';
 import type { TreeSide } from '../manifest/compare.ts';
 import { ChunkIndex } from '../store/chunk-index.ts';
 import { openStoreKeys } from '../store/envelope.ts';
+import { Folds } from '../store/folds.ts';
 import { ObjectSource } from '../store/objects.ts';
 import { readPackList, type PackEntry, type PackListPage } from '../store/packlist.ts';
 import { readFrom, type StoreReader } from '../store/reader.ts';
@@ -20,7 +21,9 @@ export interface OpenState {
   readonly manifest: Manifest;
   readonly digest: Digest;
   readonly facts: Facts;
+  /** Its packs as it was recorded: some may have been folded since. */
   readonly pages: readonly PackListPage[];
+  /** Its packs, where they lie now. */
   readonly packs: readonly PackEntry[];
   readonly objects: Readonly<Record<Use, ObjectSource>>;
   /** Identities of the store keys that opened. */
@@ -55,9 +58,11 @@ export async function openState(options: OpenOptions): Promise<OpenState> {
   for (const reader of readers)
     for (const [id, identity] of await openStoreKeys(reader, Object.values(ledger.keys.storeKeys), identities)) keys.set(id, identity);
   const pages = await Promise.all(manifest.packlists.map((digest) => readPackList(read, digest)));
-  const packs = pages.flatMap((page) => page.packs);
-  const factsKey = packs.find((pack) => pack.digest === manifest.facts)?.key ?? '';
-  if (!keys.has(factsKey)) throw unfit(readers[0]?.name ?? 'the bundle');
+  const folds = await Folds.read(read, ledger.folded);
+  const packs = folds.resolve(pages.flatMap((page) => page.packs));
+  const opens = (entrance: Digest): boolean =>
+    (folds.of(entrance) ?? packs.filter((pack) => pack.digest === entrance)).some((pack) => keys.has(pack.key));
+  if (!opens(manifest.facts)) throw unfit(readers[0]?.name ?? 'the bundle');
   const source = async (use: Use): Promise<ObjectSource> => {
     const own = packs.filter((pack) => ledger.keys.storeKeys[pack.key]?.use === use);
     const cache = options.cache;
@@ -65,11 +70,11 @@ export async function openState(options: OpenOptions): Promise<OpenState> {
       cache === undefined
         ? new ChunkIndex()
         : await ChunkIndex.load(cache.files, chunkCachePath(cache.control, use), new Set(own.map((pack) => pack.digest)));
-    return new ObjectSource({ read, keys, packs: own, index });
+    return new ObjectSource({ read, keys, packs: own, index, folds });
   };
   const objects = { main: await source('main'), secret: await source('secret') };
   const facts = decodeFacts(await objects.main.top(manifest.facts));
-  const sealed = manifest.secrets !== undefined && !keys.has(packs.find((pack) => pack.digest === manifest.secrets)?.key ?? '');
+  const sealed = manifest.secrets !== undefined && !opens(manifest.secrets);
   const sheet = manifest.secrets === undefined || sealed ? null : await openSheet(objects.secret, manifest.secrets);
   return { manifest, digest: options.manifest, facts, pages, packs, objects, keys, sheet, secretsSealed: sealed };
 }

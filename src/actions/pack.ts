@@ -7,15 +7,25 @@ import type { Files } from '../core/files.ts';
 import { explain } from '../core/system-error.ts';
 import { chainText } from '../ledger/chain.ts';
 import { readManifest } from '../manifest/manifest.ts';
-import { sealEnvelope } from '../store/envelope.ts';
-import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, envelopeFile, grantFile, manifestFile, packFile, packListFile } from '../store/layout.ts';
+import { keyId, sealEnvelope } from '../store/envelope.ts';
+import {
+  FORMAT_FILE,
+  FORMAT_LINE,
+  LEDGER_FILE,
+  envelopeFile,
+  grantFile,
+  kindOfFile,
+  manifestFile,
+  packFile,
+  packListFile,
+} from '../store/layout.ts';
 import { storedFile, type StoredFile } from '../store/reader.ts';
 import { writeTar, type TarFile } from '../store/tar.ts';
 import { envelopeAt, packsOf } from './check-store.ts';
 import { refuseForeign, targetOf } from './bundle-target.ts';
 import { openState } from './open-state.ts';
 import type { Ports } from './ports.ts';
-import { findState } from './revision.ts';
+import { findState, statesOf } from './revision.ts';
 import { hostLabel } from './refusal.ts';
 import { openSession, type Session } from './session.ts';
 
@@ -69,16 +79,18 @@ async function contentsOf(
   const chosen = findState(session, revision);
   // A directory is a backup, too; only what goes straight to the target leaves out what the target has.
   const since = isStream ? state.offer?.since : undefined;
-  const had = new Set(since === undefined ? [] : await packsOf(since, read));
-  const all = await packsOf(chosen.manifest, read);
+  const packNames = async (manifest: Digest): Promise<readonly Digest[]> =>
+    (await packsOf(manifest, { read, ledger: state })).map((pack) => pack.digest);
+  const had = new Set(since === undefined ? [] : await packNames(since));
+  const all = await packNames(chosen.manifest);
   const packs = all.filter((digest) => !had.has(digest));
   const manifests: Digest[] = [];
-  const lists = new Set<Digest>();
-  for (const { record } of chain.records) {
-    if (record.kind !== 'checkpoint' || record.seq > chosen.seq || manifests.includes(record.manifest)) continue;
-    const manifest = await readManifest(read, record.manifest);
+  const lists = new Set<Digest>(state.folded);
+  for (const one of statesOf(chain)) {
+    if (one.seq > chosen.seq || manifests.includes(one.manifest)) continue;
+    const manifest = await readManifest(read, one.manifest);
     if (manifest === null) continue;
-    manifests.push(record.manifest);
+    manifests.push(one.manifest);
     for (const digest of manifest.packlists) lists.add(digest);
   }
   const extra = new Map<string, Buffer>([
@@ -99,6 +111,9 @@ async function contentsOf(
     envelopes.push(name);
     extra.set(name, bytes);
   }
+  // Identities of readers under a passphrase.
+  const ids = new Set(state.keys.readers.map(keyId));
+  for (const { name } of await reader.list()) if (kindOfFile(name) === 'grant' && ids.has(name.slice(5, 21))) envelopes.push(name);
   const names = [
     FORMAT_FILE,
     ...packs.map(packFile),

@@ -1,13 +1,8 @@
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
-import { exportSigningKey, generateSigningKey, importSigningKey, type PublicKey } from '../core/ssh/key.ts';
+import { exportSigningKey, generateSigningKey, importSigningKey, type SigningKey } from '../core/ssh/key.ts';
+import type { RecoveryKey } from '../ledger/record.ts';
 import { generateAgeKey, recipientOf } from '../store/age.ts';
-
-/** The public half of a recovery key, as the ledger names it. */
-export interface RecoveryKey {
-  readonly key: PublicKey;
-  readonly recipient: string;
-}
 
 /** A new recovery key and the text of the kit that holds its secret half. */
 export async function newRecoveryKit(name: string): Promise<{ readonly key: RecoveryKey; readonly text: string }> {
@@ -25,13 +20,21 @@ export async function newRecoveryKit(name: string): Promise<{ readonly key: Reco
   return { key: { key: signing.publicKey, recipient }, text };
 }
 
-/** Reads the public half of the kit at a path; null where there is no file. Throws KIT_EXISTS where it is something else. */
-export async function readKit(files: Files, path: string): Promise<RecoveryKey | null> {
+/** The secret halves in the kit at a path; null where there is no file. Throws KIT_UNFIT where it is something else. */
+export async function parseKit(files: Files, path: string): Promise<{ readonly signing: SigningKey; readonly identity: string } | null> {
   const text = (await files.readIfPresent(path))?.toString('utf8');
   if (text === undefined) return null;
   const signing = importSigningKey(text);
-  const identity = /^AGE-SECRET-KEY-1[0-9A-Z]+$/m.exec(text)?.[0];
+  const identity = /^AGE-SECRET-KEY-[0-9A-Z-]+$/m.exec(text)?.[0];
   if (signing === null || identity === undefined)
-    throw new AgentError('KIT_EXISTS', `'${path}' exists and is no recovery kit; it was left as it is`);
-  return { key: signing.publicKey, recipient: await recipientOf(identity) };
+    throw new AgentError('KIT_UNFIT', `'${path}' is no recovery kit; it was left as it is`, {
+      hints: [{ command: `head -c 100 '${path}'`, effect: 'a kit begins with an OpenSSH key and ends with an age identity' }],
+    });
+  return { signing, identity };
+}
+
+/** The public half of the kit at a path; null where there is no file. Throws KIT_UNFIT where it is something else. */
+export async function readKit(files: Files, path: string): Promise<RecoveryKey | null> {
+  const kit = await parseKit(files, path);
+  return kit === null ? null : { key: kit.signing.publicKey, recipient: await recipientOf(kit.identity) };
 }

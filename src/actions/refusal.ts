@@ -32,7 +32,10 @@ export function explainObstacle(session: Session, obstacle: Obstacle): { readonl
         };
       return {
         message: `${who} waits for ${hostLabel(session, state.offer?.target)}, seq ${String(state.offer?.seq ?? 0)}`,
-        hints: [{ command: 'agent close REPLY', effect: 'REPLY is what `agent promote` or `agent decline` printed there' }],
+        hints: [
+          { command: 'agent close REPLY', effect: 'REPLY is what `agent promote` or `agent decline` printed there' },
+          { command: 'agent revoke --kit FILE', effect: 'where the target is lost for ever: you say so with the recovery kit' },
+        ],
       };
     case 'OFFER_ELSEWHERE':
       return {
@@ -81,7 +84,13 @@ export function explainObstacle(session: Session, obstacle: Obstacle): { readonl
     case 'FORKED':
       return {
         message: `this ledger of ${who} and what this host has seen went different ways; two hosts may have acted`,
-        hints: [{ command: 'agent log', effect: 'shows this branch; keep both as proof' }],
+        hints: [
+          { command: 'agent log', effect: 'shows this branch; keep both as proof' },
+          {
+            command: 'agent recover BRANCH DIR --kit FILE',
+            effect: 'goes on from the branch that you name; the other one never acts again',
+          },
+        ],
       };
     case 'LOSS_REFUSED':
       return {

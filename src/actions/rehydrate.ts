@@ -5,21 +5,21 @@ import { showName } from '../core/name.ts';
 import { loadHost, type Host } from '../host/home.ts';
 import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
-import { finishRoot, planStage, type StagePlan, type StagedTree } from '../install/stage.ts';
+import { finishRoot, type StagePlan } from '../install/stage.ts';
 import { recoverSwap, swapIn, swapPaths } from '../install/swap.ts';
 import { parseChain } from '../ledger/chain.ts';
-import { compareSeen, seenOf } from '../ledger/seen.ts';
+import { seenOf } from '../ledger/seen.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
-import { withBundle, type Bundle, type Input } from './bundle.ts';
-import { checkOpened, checkSealed } from './check-store.ts';
+import type { Bundle, Input } from './bundle.ts';
+import { newestBundle, openBundle, withBundles, type OpenedBundle } from './bundles.ts';
 import { compareLive } from './live-tree.ts';
 import { mainRoot } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { answeredAlready, refuseOlder } from './rehydrate-again.ts';
 import { profileOfFacts } from './root-profile.ts';
 import { CONTROL, OLD_TREE } from './session.ts';
-import { stageRoot, type StageSource } from './stage-root.ts';
+import { stageRoot } from './stage-root.ts';
 import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './target.ts';
 import { underLock } from './writer.ts';
 
@@ -50,12 +50,11 @@ export interface RehydrateResult {
 }
 
 /** A bundle whose state was opened and checked, and where it is to go. */
-interface Prepared extends StageSource {
+interface Prepared extends OpenedBundle {
+  readonly target: TargetPlace;
   readonly bundle: Bundle;
   readonly host: Host;
   readonly memory: AgentMemory | null;
-  readonly plan: StagePlan;
-  readonly seq: number;
 }
 
 /** What is to be said where nothing was to be done. */
@@ -69,8 +68,8 @@ const UNTOUCHED = {
 
 /** Puts an agent in place from bundles: stage beside the target, check from disk, swap in. It never acts. */
 export async function rehydrate(ports: Ports, options: RehydrateOptions): Promise<RehydrateResult> {
-  return withBundles(ports, options, [], async (bundles) => {
-    const bundle = newest(bundles);
+  return withBundles(ports, options, async (bundles) => {
+    const bundle = newestBundle(bundles);
     const again = await answeredAlready(ports, bundle, options.directory);
     if (again !== null) return { ...again, ...UNTOUCHED, agent: bundle.chain.state.agent, path: options.directory, dryRun: options.dryRun };
     if (options.dryRun) return summary(await prepare(ports, bundles, bundle, options), options, null);
@@ -85,7 +84,7 @@ export async function rehydrate(ports: Ports, options: RehydrateOptions): Promis
       // What was looked at before the lock may be another by now: a promote, a checkpoint, a swap that was cut.
       const memory = await loadMemory(ports.files, ports.hostDirectory, agent);
       refuseOlder(bundle.chain, memory, bundle.reader.name);
-      const prepared = { ...first, memory, target: await lookAtTarget(ports, options.directory, agent) };
+      const prepared = { ...first, memory, target: await lookAtTarget(ports, options.directory, { agent }) };
       const there = await isThere(ports, prepared);
       if (!there) {
         await stageRoot(ports, prepared, paths);
@@ -97,72 +96,31 @@ export async function rehydrate(ports: Ports, options: RehydrateOptions): Promis
   });
 }
 
-async function withBundles<T>(
-  ports: Ports,
-  options: RehydrateOptions,
-  opened: readonly Bundle[],
-  work: (bundles: readonly Bundle[]) => Promise<T>,
-): Promise<T> {
-  const path = options.bundles[opened.length];
-  if (path === undefined) return work(opened);
-  return withBundle(ports, { path, input: options.input }, (bundle) => withBundles(ports, options, [...opened, bundle], work));
-}
-
-/** The bundle with the longest ledger, which all others must be a beginning of. */
-function newest(bundles: readonly Bundle[]): Bundle {
-  const [first, ...rest] = [...bundles].sort((a, b) => b.chain.state.seq - a.chain.state.seq);
-  if (first === undefined) throw new AgentError('USAGE_WRONG', 'no bundle is named');
-  for (const { chain, reader } of rest) {
-    if (chain.state.agent !== first.chain.state.agent)
-      throw new AgentError('BUNDLE_FOREIGN', `'${reader.name}' is of another agent than '${first.reader.name}'`);
-    if (compareSeen(first.chain, seenOf(chain.state)) !== 'contained')
-      throw new AgentError('FORKED', `'${reader.name}' and '${first.reader.name}' are two branches of one agent`);
-  }
-  return first;
-}
-
 async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle, options: RehydrateOptions): Promise<Prepared> {
   const { files } = ports;
   const { chain, reader } = bundle;
   const host = await loadHost(files, ports.hostDirectory, ports.machine);
   const memory = await loadMemory(files, ports.hostDirectory, chain.state.agent);
   refuseOlder(chain, memory, reader.name);
-  const target = await lookAtTarget(ports, options.directory, chain.state.agent);
-  const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
-  const sealed = await checkSealed(reader, chain, bases);
-  const bad = sealed.findings.find((one) => one.code !== 'BUNDLE_INCOMPLETE');
-  if (bad !== undefined || sealed.newest === null)
-    throw new AgentError(
-      bad?.code === 'BASE_NEEDED' ? 'BUNDLE_INCOMPLETE' : ((bad?.code ?? 'BUNDLE_DAMAGED') as AgentError['code']),
-      `'${reader.name}': ${bad?.subject ?? 'it holds no checkpoint'}`,
-      {
-        hints: [{ command: 'agent verify BUNDLE', effect: 'lists all; nothing was changed' }],
-      },
-    );
-  const { offer } = chain.state;
-  if (offer !== null && sealed.newest.manifest !== offer.manifest)
-    throw new AgentError('BUNDLE_INCOMPLETE', `the state that is offered did not arrive whole in '${reader.name}'`, {
-      hints: [{ command: 'agent pack', effect: 'on the source, and copy it again; nothing was changed' }],
-    });
+  const target = await lookAtTarget(ports, options.directory, { agent: chain.state.agent });
   if (host === null)
     throw new AgentError('KEY_UNFIT', `this host has no keys yet, so that '${reader.name}' is sealed to others`, {
       hints: [{ command: 'agent invite', effect: 'makes them; then `agent fence --to` where the agent is held seals it to this host' }],
     });
-  const readers = [reader, ...bases];
-  const state = await checkOpened({ readers, ledger: chain.state, manifest: sealed.newest.manifest, identities: [host.identity] });
-  const sheet = state.sheet;
-  const tree: StagedTree = {
-    root: mainRoot(state.facts),
-    get: (digest) => state.objects.main.chunk(digest),
-    secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
-  };
-  const plan = await planStage(tree);
-  await refuseShort(target.path, plan.bytes);
-  await refuseRequirements(ports, state, options.searchPath);
-  return { bundle, readers, host, memory, state, tree, plan, target, seq: sealed.newest.seq };
+  const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
+  const opened = await openBundle(bundle, { bases, identities: [host.identity] });
+  const { offer } = chain.state;
+  if (offer !== null && opened.state.digest !== offer.manifest)
+    throw new AgentError('BUNDLE_INCOMPLETE', `the state that is offered did not arrive whole in '${reader.name}'`, {
+      hints: [{ command: 'agent pack -o FILE', effect: 'on the source, and copy it again; nothing was changed' }],
+    });
+  await refuseShort(target.path, opened.plan.bytes);
+  await refuseRequirements(ports, opened.state, options.searchPath);
+  return { ...opened, bundle, host, memory, target };
 }
 
-function basesOf(ports: Ports, target: TargetPlace, memory: AgentMemory | null): readonly StoreReader[] {
+/** Places on this host where packs of the agent may lie already. */
+export function basesOf(ports: Ports, target: TargetPlace, memory: AgentMemory | null): readonly StoreReader[] {
   const paths = new Set([
     ...(target.old === null ? [] : [target.old.control]),
     ...(memory?.roots ?? []).map((one) => join(one.place.path, CONTROL)),
@@ -171,7 +129,10 @@ function basesOf(ports: Ports, target: TargetPlace, memory: AgentMemory | null):
 }
 
 /** Whether the target is this very state already, put there by the same command before. */
-async function isThere(ports: Ports, { target, state, bundle }: Prepared): Promise<boolean> {
+export async function isThere(
+  ports: Ports,
+  { target, state, bundle }: Pick<Prepared, 'target' | 'state'> & { readonly bundle: Pick<Bundle, 'chain'> },
+): Promise<boolean> {
   if (target.old?.chain.state.head !== bundle.chain.state.head) return false;
   const profile = profileOfFacts(state.facts);
   const { changes, times } = await compareLive({ ports, control: target.old.control }, state, {

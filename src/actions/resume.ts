@@ -44,6 +44,7 @@ export async function resume(ports: Ports, { assert, reason }: ResumeOptions): P
   });
 }
 
-async function started(session: HostSession): Promise<ResumeResult> {
+/** What came of a record by which the agent may act again: the profile's start commands run. */
+export async function started(session: HostSession): Promise<ResumeResult> {
   return { session, recorded: true, hooks: await runHooks(session, 'start') };
 }

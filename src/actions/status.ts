@@ -1,6 +1,7 @@
 import type { Digest } from '../core/digest.ts';
 import type { Hint } from '../core/errors.ts';
 import { decide } from '../ledger/decide.ts';
+import { stateOf } from '../ledger/record.ts';
 import type { Facts } from '../manifest/facts.ts';
 import type { Profile } from '../profile/profile.ts';
 import { liveGuards, type GuardNote } from './guards.ts';
@@ -34,7 +35,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
   const session = await openSession(ports);
   const { state, view, chain } = session;
   const decision = view === null ? null : decide(state, view, 'act');
-  const last = chain.records.findLast(({ record }) => record.kind === 'checkpoint');
+  const last = chain.records.findLast(({ record }) => stateOf(record) !== null);
   const facts = state.manifest === null ? null : await readFacts(session, state.manifest);
   const profile = await readProfile(session);
   const changes =

@@ -1,56 +1,91 @@
 import { join } from 'node:path';
 import { sealEnvelope, generateStoreKey } from '../store/envelope.ts';
 import { envelopeFile, grantFile } from '../store/layout.ts';
-import type { StoreKeyEntry } from '../ledger/record.ts';
+import type { RecoveryKey, StoreKeyEntry } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { appendRecord } from './append-record.ts';
+import type { Custodian } from './custodian.ts';
 import type { Use } from './open-state.ts';
 import type { HostSession, Session } from './session.ts';
 
-/** Store keys that the next checkpoint opens; nothing is written until `recordStoreKeys`. */
+/** Store keys that the next checkpoint opens; nothing is written until they are recorded. */
 export type NewStoreKeys = Readonly<Record<Use, { readonly id: string; readonly identity: string; readonly recipient: string }>>;
 
-/** Makes new store keys where the design says so: none yet, or somebody who could read may not read the future. */
-export async function freshStoreKeys(state: LedgerState): Promise<NewStoreKeys | null> {
-  if (!state.keys.stale) return null;
+const USES: readonly Use[] = ['main', 'secret'];
+
+/** Makes new store keys. */
+export async function newStoreKeys(): Promise<NewStoreKeys> {
   return { main: await generateStoreKey(), secret: await generateStoreKey() };
 }
 
-/** Seals the new keys to those who may read and names their envelopes in the ledger. */
-export async function recordStoreKeys(session: HostSession, keys: NewStoreKeys): Promise<HostSession> {
-  const storeKeys: StoreKeyEntry[] = [];
-  for (const use of ['main', 'secret'] as const) {
-    const { id, identity, recipient } = keys[use];
-    storeKeys.push({ id, use, recipient, envelope: await writeEnvelope(session, { id, identity, recipients: readersOf(session, use) }) });
+/** Makes new store keys where the design says so: none yet, or somebody who could read may not read the future. */
+export async function freshStoreKeys(state: LedgerState): Promise<NewStoreKeys | null> {
+  return state.keys.stale ? newStoreKeys() : null;
+}
+
+/** What is to change of the keys of an agent; what is not named stays. */
+export interface KeyChange {
+  readonly readers?: readonly string[];
+  readonly recovery?: readonly RecoveryKey[];
+  /** New store keys, current from now on. */
+  readonly fresh?: NewStoreKeys | undefined;
+  /** Store keys that get another envelope. */
+  readonly again?: Resealed;
+  readonly custodian?: Custodian | undefined;
+}
+
+/** Store keys that are sealed again: their identities, which of them, and one more recipient. */
+export interface Resealed {
+  readonly keys: ReadonlyMap<string, string>;
+  readonly ids: readonly string[];
+  readonly alsoTo?: string;
+}
+
+/** Records a change of keys: the envelopes lie under their digests before the record, and in their place after it. */
+export async function changeKeys(session: HostSession, change: KeyChange): Promise<HostSession> {
+  const { recovery, fresh, again, custodian } = change;
+  const readers = change.readers ?? session.state.keys.readers;
+  const who: Readers = { host: session.host.recipient, recovery: recovery ?? session.state.recovery, readers };
+  const storeKeys = again === undefined ? [] : [...(await sealAgain(session, again, who))];
+  for (const use of fresh === undefined ? [] : USES) {
+    const { id, identity, recipient } = (fresh as NewStoreKeys)[use];
+    storeKeys.push({ id, use, recipient, envelope: await writeEnvelope(session, { id, identity, recipients: mayRead(who, use) }) });
   }
-  const after = await appendRecord(session, { kind: 'keys', readers: session.state.keys.readers, storeKeys });
+  const draft = { kind: 'keys', readers, storeKeys, ...(recovery === undefined ? {} : { recovery }) } as const;
+  const after = await appendRecord(session, draft, { custodian });
   await settleEnvelopes(after);
   return after;
 }
 
-/** Seals main store keys to one more recipient, the target of an offer, and names the new envelopes in the ledger. */
-export async function shareStoreKeys(
-  session: HostSession,
-  { keys, ids, recipient }: { readonly keys: ReadonlyMap<string, string>; readonly ids: readonly string[]; readonly recipient: string },
-): Promise<HostSession> {
+/** Writes further envelopes of store keys, for a record that is to name them. */
+export async function sealAgain(session: HostSession, { keys, ids, alsoTo }: Resealed, who: Readers): Promise<readonly StoreKeyEntry[]> {
   const storeKeys: StoreKeyEntry[] = [];
   for (const id of ids) {
     const entry = session.state.keys.storeKeys[id];
     const identity = keys.get(id);
-    if (entry?.use !== 'main' || identity === undefined) continue;
-    storeKeys.push({
-      ...entry,
-      envelope: await writeEnvelope(session, { id, identity, recipients: [...readersOf(session, 'main'), recipient] }),
-    });
+    if (entry === undefined || identity === undefined) continue;
+    const recipients = [...mayRead(who, entry.use), ...(alsoTo === undefined ? [] : [alsoTo])];
+    storeKeys.push({ ...entry, envelope: await writeEnvelope(session, { id, identity, recipients }) });
   }
-  const after = await appendRecord(session, { kind: 'keys', readers: session.state.keys.readers, storeKeys });
-  await settleEnvelopes(after);
-  return after;
+  return storeKeys;
 }
 
-/** Those who may read what is sealed now: the holder, the recovery keys and, but for secrets, the readers. */
+/** Those who may read an agent. */
+export interface Readers {
+  /** Recipient of the holder. */
+  readonly host: string;
+  readonly recovery: readonly RecoveryKey[];
+  readonly readers: readonly string[];
+}
+
+/** The readers of what is sealed now. */
 export function readersOf({ host, state }: Pick<HostSession, 'host' | 'state'>, use: Use): readonly string[] {
-  return [host.recipient, ...state.recovery.map((one) => one.recipient), ...(use === 'main' ? state.keys.readers : [])];
+  return mayRead({ host: host.recipient, recovery: state.recovery, readers: state.keys.readers }, use);
+}
+
+/** The holder, the recovery keys and, but for secrets, the readers. */
+function mayRead({ host, recovery, readers }: Readers, use: Use): readonly string[] {
+  return [host, ...recovery.map((one) => one.recipient), ...(use === 'main' ? readers : [])];
 }
 
 /**

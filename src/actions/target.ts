@@ -16,8 +16,15 @@ export interface TargetPlace {
   readonly old: Session | null;
 }
 
-/** Looks at the directory that is to become the agent; throws where it may not. Changes nothing. */
-export async function lookAtTarget(ports: Ports, directory: string, agent: Digest): Promise<TargetPlace> {
+/**
+ * Looks at the directory that is to become the agent; throws where it may not. `overAny` lets it take the place of what is
+ * no agent, too, which is kept aside. Changes nothing.
+ */
+export async function lookAtTarget(
+  ports: Ports,
+  directory: string,
+  { agent, overAny = false }: { readonly agent: Digest; readonly overAny?: boolean },
+): Promise<TargetPlace> {
   const { files } = ports;
   const wanted = resolve(ports.cwd, directory);
   const parent = await realpath(dirname(wanted)).catch(() => null);
@@ -37,6 +44,7 @@ export async function lookAtTarget(ports: Ports, directory: string, agent: Diges
     });
   if ((await files.list(path)).length === 0) return { path, old: null };
   const there = (await files.exists(join(path, CONTROL))) ? await agentAt(ports, path) : null;
+  if (there === null && overAny) return { path, old: null };
   if (there === null) throw occupied('is not empty and is no agent');
   if (there !== agent) throw occupied('is another agent');
   const old = await openRoot(ports, path);

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { AgentError, systemCode } from '../core/errors.ts';
 
 /** The streams and the environment; the only part of the program, with the ports, that touches `process`. */
@@ -89,3 +90,8 @@ export async function readDocument(terminal: Terminal, path: string): Promise<Bu
 }
 
 const DOCUMENT_LIMIT = 4 * 1024 * 1024;
+
+/** Reads a passphrase: the first line of a file, or of `-` for standard input. Never from an argument or the environment. */
+export async function readPassphrase(terminal: Terminal, path: string): Promise<string> {
+  return (await readDocument(terminal, path === '-' ? path : resolve(terminal.cwd, path))).toString('utf8').split('\n')[0] ?? '';
+}

@@ -10,6 +10,18 @@ export function showBytes(bytes: bigint | number | string): string {
   return `${value.toPrecision(3)} TiB`;
 }
 
+/** A span of time for people. */
+export function showAge(ms: number): string {
+  const units = [
+    ['day', 86_400_000],
+    ['hour', 3_600_000],
+    ['minute', 60_000],
+    ['second', 1000],
+  ] as const;
+  const [name, size] = units.find(([, one]) => ms >= 2 * one) ?? ['second', 1000];
+  return count(Math.floor(ms / size), name);
+}
+
 /** A number with its noun. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${String(number)} ${number === 1 ? one : many}`;

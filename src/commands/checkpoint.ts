@@ -1,4 +1,5 @@
 import { checkpoint } from '../actions/checkpoint.ts';
+import { statesOf } from '../actions/revision.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { STATUS } from '../core/errors.ts';
@@ -26,7 +27,7 @@ export default class Checkpoint extends AgentCommand {
       message: flags['message'] as string | undefined,
       declare: (flags['declare'] as Declaration[] | undefined) ?? [],
     });
-    const seq = session.chain.records.findLast(({ record }) => record.kind === 'checkpoint')?.record.seq ?? 0;
+    const seq = statesOf(session.chain).at(-1)?.seq ?? 0;
     const data = {
       recorded,
       seq,

@@ -15,7 +15,13 @@ export interface AgentMemory {
   readonly home: HomeId;
   /** The roots that are the agent here; others are copies. */
   readonly roots: readonly { readonly name: string; readonly place: Place }[];
-  readonly seen?: { readonly seq: number; readonly digest: Digest; readonly epoch: number; readonly offered: boolean };
+  readonly seen?: {
+    readonly seq: number;
+    readonly digest: Digest;
+    readonly epoch: number;
+    readonly offered: boolean;
+    readonly custody: number;
+  };
   /** A record that was signed and may or may not be in the ledger: it is the next one or none is; and who this host was then. */
   readonly pending?: { readonly line: string; readonly place: Place; readonly home: HomeId };
 }

@@ -3,7 +3,21 @@ import type { LedgerRecord } from './record.ts';
 import type { LedgerState } from './state.ts';
 
 /** What a host may want to do with an agent. */
-export type Action = 'act' | 'checkpoint' | 'keys' | 'fence' | 'offer' | 'promote' | 'decline' | 'resume' | 'resume-here' | 'accept-loss';
+export type Action =
+  | 'act'
+  | 'checkpoint'
+  | 'keys'
+  | 'fence'
+  | 'offer'
+  | 'promote'
+  | 'decline'
+  | 'resume'
+  | 'resume-here'
+  | 'accept-loss'
+  | 'restore'
+  | 'gc'
+  | 'revoke'
+  | 'recover';
 
 /** How the ledger at hand stands to the newest record that this host remembers. */
 export type SeenRelation = 'none' | 'contained' | 'behind' | 'diverged';
@@ -26,14 +40,28 @@ export interface HostView {
 
 /** One condition of the right to do something. */
 export interface Condition {
-  readonly name: 'seen' | 'holder' | 'unoffered' | 'target' | 'unfenced' | 'lossEpoch' | 'lossOffer' | 'self' | 'root';
-  /** Whether any reader of the chain can check it, so that a record that breaks it is no record. */
-  readonly proof: 'chain' | 'host';
+  readonly name: 'seen' | 'holder' | 'unoffered' | 'target' | 'unfenced' | 'lossEpoch' | 'lossOffer' | 'self' | 'root' | 'custody';
+  /**
+   * Who can check it: any reader of the chain and the host (a record that breaks it is no record); the host alone; or any
+   * reader of the chain, by the signature, which a host that decides has not got yet.
+   */
+  readonly proof: 'chain' | 'host' | 'signer';
   readonly actions: readonly Action[];
   readonly holds: (state: LedgerState, host: HostView) => boolean;
 }
 
-const HOLDER_ACTIONS: readonly Action[] = ['act', 'checkpoint', 'keys', 'fence', 'offer', 'resume', 'resume-here', 'accept-loss'];
+const HOLDER_ACTIONS: readonly Action[] = [
+  'act',
+  'checkpoint',
+  'keys',
+  'fence',
+  'offer',
+  'resume',
+  'resume-here',
+  'accept-loss',
+  'restore',
+  'gc',
+];
 
 /**
  * The conditions of design §3, gravest first. `reduce` holds every record to those that the chain proves, `decide` holds
@@ -43,7 +71,7 @@ export const CONDITIONS: readonly Condition[] = [
   {
     name: 'seen',
     proof: 'host',
-    actions: HOLDER_ACTIONS.filter((action) => action !== 'accept-loss').concat('promote', 'decline'),
+    actions: HOLDER_ACTIONS.filter((action) => action !== 'accept-loss').concat('promote', 'decline', 'revoke'),
     holds: (_, host) => host.seen === 'contained' || host.seen === 'none',
   },
   { name: 'lossOffer', proof: 'host', actions: ['accept-loss'], holds: (_, host) => !host.seenOffered && host.seen === 'behind' },
@@ -54,16 +82,22 @@ export const CONDITIONS: readonly Condition[] = [
   {
     name: 'self',
     proof: 'host',
-    actions: HOLDER_ACTIONS.filter((action) => action !== 'resume-here').concat('promote', 'decline'),
+    actions: HOLDER_ACTIONS.filter((action) => action !== 'resume-here').concat('promote', 'decline', 'revoke'),
     holds: (_, host) => host.self === 'same',
   },
   {
     name: 'root',
     proof: 'host',
-    actions: HOLDER_ACTIONS.filter((action) => action !== 'resume-here'),
+    actions: HOLDER_ACTIONS.filter((action) => action !== 'resume-here').concat('revoke'),
     holds: (_, host) => host.root === 'registered' || host.root === 'renamed',
   },
   { name: 'unfenced', proof: 'chain', actions: ['act'], holds: (state) => !state.fenced },
+  {
+    name: 'custody',
+    proof: 'signer',
+    actions: ['revoke', 'recover'],
+    holds: (state, host) => state.recovery.some((one) => one.key === host.key),
+  },
 ];
 
 /** The action whose conditions a record must meet. */

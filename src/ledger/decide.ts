@@ -25,7 +25,7 @@ export type Decision =
  * exhaustive search call it alike. Pure. @see design §3
  */
 export function decide(state: LedgerState, host: HostView, action: Action, conditions: readonly Condition[] = CONDITIONS): Decision {
-  const broken = conditions.find((one) => one.actions.includes(action) && !one.holds(state, host));
+  const broken = conditions.find((one) => one.proof !== 'signer' && one.actions.includes(action) && !one.holds(state, host));
   if (broken === undefined) return { allowed: true };
   return { allowed: false, obstacle: obstacleOf(broken.name, state, host), condition: broken.name };
 }
@@ -50,5 +50,7 @@ function obstacleOf(name: Condition['name'], state: LedgerState, host: HostView)
       return host.self === 'cloned' ? 'CLONED' : 'RESTORED';
     case 'root':
       return 'COPY';
+    case 'custody':
+      return 'FOREIGN';
   }
 }

@@ -4,14 +4,24 @@ import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { ledgerLineValid, ledgerRecordValid } from '../core/generated/validators.js';
 import type { PublicKey, SigningKey } from '../core/ssh/key.ts';
-import { signText, verifyText } from '../core/ssh/signature.ts';
+import { signText, signerOf, verifyText } from '../core/ssh/signature.ts';
 
 /** The digest of an agent's first record. */
 export type AgentId = Brand<Digest, 'AgentId'>;
 /** The count of changes of who may act. */
 export type Epoch = Brand<number, 'Epoch'>;
 /** What a checkpoint can declare: a change that would else raise an alarm. */
-export type Declaration = 'identity-update' | 'evolve' | 'memory-repair';
+export type Declaration = (typeof DECLARATIONS)[number];
+export const DECLARATIONS = ['identity-update', 'evolve', 'memory-repair'] as const;
+
+/** What a policy can ask a recovery key's signature for: a declared change, a change of readers, an offer. */
+export type CosignedKind = Declaration | 'keys' | 'offer';
+
+/** The public half of a recovery key: whoever has the other half reads the agent and may take it over. */
+export interface RecoveryKey {
+  readonly key: PublicKey;
+  readonly recipient: string;
+}
 
 /** A store key as the ledger knows it: its public half and the digest of its envelope. */
 export interface StoreKeyEntry {
@@ -37,13 +47,17 @@ export interface InitRecord extends Base {
   readonly kind: 'init';
   readonly recipient: string;
   readonly nonce: string;
-  readonly recovery: readonly { readonly key: PublicKey; readonly recipient: string }[];
-  readonly policy: { readonly cosigned: readonly ('checkpoint' | 'keys' | 'offer')[] };
+  readonly recovery: readonly RecoveryKey[];
+  readonly policy: { readonly cosigned: readonly CosignedKind[] };
+  /** The record of another agent from which this one descends, where a proof was asked for. */
+  readonly parent?: { readonly agent: AgentId; readonly seq: number; readonly digest: Digest };
 }
 export interface KeysRecord extends Later {
   readonly kind: 'keys';
   readonly readers: readonly string[];
   readonly storeKeys: readonly StoreKeyEntry[];
+  /** The recovery keys from now on, where they change. */
+  readonly recovery?: readonly RecoveryKey[];
 }
 interface CheckpointRecord extends Later {
   readonly kind: 'checkpoint';
@@ -79,29 +93,84 @@ interface ResumeRecord extends Later {
   readonly sealed?: string;
 }
 
+interface RevokeRecord extends Later {
+  readonly kind: 'revoke';
+  readonly offer: Digest;
+  readonly sealed: string;
+}
+export interface RecoverRecord extends Later {
+  readonly kind: 'recover';
+  readonly holder: PublicKey;
+  readonly recipient: string;
+  /** Newest records of the branches that are given up, as far as they are known. */
+  readonly dropped: readonly { readonly seq: number; readonly digest: Digest; readonly epoch: number }[];
+  readonly storeKeys: readonly StoreKeyEntry[];
+  readonly sealed: string;
+}
+interface RestoreRecord extends Later {
+  readonly kind: 'restore';
+  /** The state that the tree is in now. */
+  readonly manifest: Digest;
+  /** The older state that it was taken from, whole or in part. */
+  readonly of: Digest;
+}
+export interface GcRecord extends Later {
+  readonly kind: 'gc';
+  /** Ranges of seqs, both ends included, whose states are given up. */
+  readonly expired: readonly (readonly [number, number])[];
+  /** Pack lists that say which packs took the place of which; they take the place of all that earlier records named. */
+  readonly folded: readonly Digest[];
+}
+
 /** A record of the ledger; docs/format/ledger.md is its specification. */
 export type LedgerRecord =
-  InitRecord | KeysRecord | CheckpointRecord | FenceRecord | OfferRecord | PromoteRecord | DeclineRecord | ResumeRecord;
+  | InitRecord
+  | KeysRecord
+  | CheckpointRecord
+  | FenceRecord
+  | OfferRecord
+  | PromoteRecord
+  | DeclineRecord
+  | ResumeRecord
+  | RevokeRecord
+  | RecoverRecord
+  | RestoreRecord
+  | GcRecord;
 
 /** A record with what was signed: its exact text, that text's digest, and the line that holds both. */
 export interface SignedRecord {
   readonly record: LedgerRecord;
   readonly digest: Digest;
   readonly sigs: readonly string[];
+  /** Who signed beside `by`; whether that was asked for and they might is for `reduce` to say. */
+  readonly cosigners: readonly PublicKey[];
   readonly line: string;
 }
 
 /** The SSHSIG namespace of ledger records. */
-const LEDGER_NAMESPACE = 'perdure-ledger@v1';
+export const LEDGER_NAMESPACE = 'perdure-ledger@v1';
+
+/** The text of a record, which is what is signed. */
+export function recordText(record: LedgerRecord): string {
+  return canonical(record as unknown as Json);
+}
 
 /** Signs a record; deterministic, so that the same record is the same line. */
 export function signRecord(record: LedgerRecord, key: SigningKey): SignedRecord {
-  const text = canonical(record as unknown as Json);
-  const sigs = [signText(text, { key, namespace: LEDGER_NAMESPACE })];
-  return { record, digest: digestOf(text), sigs, line: canonical({ record: text, sigs }) };
+  return signedRecord(record, [signText(recordText(record), { key, namespace: LEDGER_NAMESPACE })]);
 }
 
-/** Parses one line and verifies its signature by the key that the record names; throws LEDGER_DAMAGED. */
+/** A record with signatures that were made elsewhere, that of `by` first; throws LEDGER_DAMAGED where one does not fit. */
+export function signedRecord(record: LedgerRecord, sigs: readonly string[]): SignedRecord {
+  return parseLine(canonical({ record: recordText(record), sigs }));
+}
+
+/** The state that a record names, where it names the agent's newest one; else null. */
+export function stateOf(record: LedgerRecord): Digest | null {
+  return record.kind === 'checkpoint' || record.kind === 'restore' ? record.manifest : null;
+}
+
+/** Parses one line and verifies every signature, the first by the key that the record names; throws LEDGER_DAMAGED. */
 export function parseLine(line: string): SignedRecord {
   const outer = parseJson(line);
   if (!ledgerLineValid(outer)) throw damaged('a line that is not {"record","sigs"}');
@@ -112,10 +181,13 @@ export function parseLine(line: string): SignedRecord {
   const record = value as LedgerRecord;
   const subject = `record ${String(record.seq)} (${record.kind})`;
   if (canonical(value as Json) !== text || canonical({ record: text, sigs }) !== line) throw damaged(`${subject}: not in canonical form`);
-  const signature = sigs[0] ?? '';
-  if (!verifyText(text, { key: record.by, namespace: LEDGER_NAMESPACE, signature }))
+  const [own = '', ...others] = sigs;
+  const cosigners = others.map(signerOf);
+  const fits = (key: PublicKey | null, signature: string): boolean =>
+    key !== null && verifyText(text, { key, namespace: LEDGER_NAMESPACE, signature });
+  if (!fits(record.by, own) || !others.every((signature, at) => fits(cosigners[at] ?? null, signature)))
     throw damaged(`${subject}: its signature does not fit`);
-  return { record, digest: digestOf(text), sigs, line };
+  return { record, digest: digestOf(text), sigs, cosigners: cosigners.flatMap((key) => key ?? []), line };
 }
 
 /** An error about the ledger's bytes. */

@@ -1,8 +1,11 @@
 import { AgentError } from '../core/errors.ts';
 import type { Digest } from '../core/digest.ts';
+import type { PublicKey } from '../core/ssh/key.ts';
 import { CONDITIONS, actionOf, type Condition } from './conditions.ts';
-import { damaged, type AgentId, type Epoch, type InitRecord, type KeysRecord, type LedgerRecord } from './record.ts';
-import type { KeyState, LedgerState } from './state.ts';
+import { keysAfter, withStoreKeys } from './keys.ts';
+import { mustBeCosigned } from './policy.ts';
+import { damaged, type AgentId, type Epoch, type InitRecord, type LedgerRecord, type RecoverRecord } from './record.ts';
+import type { LedgerState } from './state.ts';
 
 type LaterRecord = Exclude<LedgerRecord, InitRecord>;
 
@@ -10,7 +13,12 @@ type LaterRecord = Exclude<LedgerRecord, InitRecord>;
 export interface Entry {
   readonly record: LedgerRecord;
   readonly digest: Digest;
+  /** Whose signatures it carries beside that of `by`. */
+  readonly cosigners?: readonly PublicKey[];
 }
+
+/** A recover outranks so many changes of who may act, made on branches that nobody told it of. */
+const RECOVER_EPOCHS = 65_536;
 
 /**
  * Folds one record into the state; throws LEDGER_DAMAGED where the record does not continue the chain, or where whoever
@@ -29,24 +37,37 @@ export function reduce(state: LedgerState | null, entry: Entry, conditions: read
   if (record.epoch !== epochAfter(state, record)) throw damaged(`${subject} has the wrong epoch`);
   const action = actionOf(record);
   const signer = { key: record.by, self: 'same', root: 'registered', seen: 'contained', seenEpoch: 0, seenOffered: false } as const;
-  const broken = conditions.find((one) => one.proof === 'chain' && one.actions.includes(action) && !one.holds(state, signer));
+  const broken = conditions.find((one) => one.proof !== 'host' && one.actions.includes(action) && !one.holds(state, signer));
   if (broken !== undefined) throw damaged(`${subject} was signed by a host that might not (${broken.name})`);
+  const cosigners = entry.cosigners ?? [];
+  if (cosigners.some((key) => !state.recovery.some((one) => one.key === key)))
+    throw damaged(`${subject} has a second signature by a key that is no recovery key`);
+  if (mustBeCosigned(state, record) !== cosigners.length > 0)
+    throw damaged(
+      `${subject} ${cosigners.length > 0 ? 'has a second signature that nothing asks for' : 'lacks the signature of a recovery key'}`,
+    );
   return { ...effect(state, record, digest), seq: record.seq, head: digest, epoch: record.epoch };
 }
 
-/** The epoch that a record must carry: one more wherever who may act changes. */
+/** The epoch that a record must carry: one more wherever who may act changes, far more where a human decides it. */
 export function epochAfter(
   state: LedgerState,
-  record: { readonly kind: LaterRecord['kind']; readonly asserted?: string | undefined },
+  record: {
+    readonly kind: LaterRecord['kind'];
+    readonly asserted?: string | undefined;
+    readonly dropped?: RecoverRecord['dropped'] | undefined;
+  },
 ): Epoch {
+  if (record.kind === 'recover')
+    return (Math.max(state.epoch, ...(record.dropped ?? []).map((one) => one.epoch)) + RECOVER_EPOCHS) as Epoch;
   const moves = record.kind === 'promote' || (record.kind === 'resume' && record.asserted !== undefined);
   return (state.epoch + (moves ? 1 : 0)) as Epoch;
 }
 
 function begin(record: InitRecord, digest: Digest): LedgerState {
   if (record.epoch !== 1) throw damaged('its first record has an epoch other than 1');
-  if (record.policy.cosigned.length > 0)
-    throw new AgentError('FORMAT_UNSUPPORTED', 'the policy asks for second signatures, which this program does not check yet');
+  if (record.policy.cosigned.length > 0 && record.recovery.length === 0)
+    throw damaged('its policy asks for the signature of a recovery key, and there is none');
   return {
     agent: digest as AgentId,
     seq: 0,
@@ -58,8 +79,12 @@ function begin(record: InitRecord, digest: Digest): LedgerState {
     offer: null,
     manifest: null,
     recovery: record.recovery,
+    custody: 0,
+    recovered: null,
     policy: record.policy,
     forsaken: [],
+    expired: [],
+    folded: [],
     keys: { readers: [], storeKeys: {}, main: null, secret: null, stale: true },
   };
 }
@@ -67,8 +92,13 @@ function begin(record: InitRecord, digest: Digest): LedgerState {
 function effect(state: LedgerState, record: LaterRecord, digest: Digest): LedgerState {
   switch (record.kind) {
     case 'keys':
-      return { ...state, keys: keysAfter(state.keys, record) };
+      return {
+        ...state,
+        keys: keysAfter(state.keys, record),
+        ...(record.recovery === undefined ? {} : { recovery: record.recovery, custody: state.custody + 1 }),
+      };
     case 'checkpoint':
+    case 'restore':
       return { ...state, manifest: record.manifest };
     case 'fence':
       return { ...state, fenced: true };
@@ -86,16 +116,24 @@ function effect(state: LedgerState, record: LaterRecord, digest: Digest): Ledger
         },
       };
     case 'promote':
-    case 'decline': {
+    case 'decline':
+    case 'revoke': {
       if (state.offer?.digest !== record.offer) throw damaged(`record ${String(record.seq)} answers an offer that is not open`);
       const closed = { ...state, offer: null, fenced: false, keys: { ...state.keys, stale: true } };
-      if (record.kind === 'decline') return closed;
-      return {
-        ...closed,
-        holder: record.by,
-        former: [...state.former.filter((key) => key !== state.holder && key !== record.by), state.holder],
-      };
+      if (record.kind !== 'promote') return closed;
+      return { ...closed, ...heldBy(state, record.by) };
     }
+    case 'recover':
+      return {
+        ...state,
+        ...heldBy(state, record.holder),
+        offer: null,
+        fenced: false,
+        keys: { ...withStoreKeys(state.keys, record), stale: true },
+        recovered: { epoch: record.epoch, custody: state.custody },
+      };
+    case 'gc':
+      return { ...state, expired: [...state.expired, ...record.expired], folded: record.folded };
     case 'resume':
       return { ...state, fenced: false, forsaken: record.forsaken === undefined ? state.forsaken : [...state.forsaken, record.forsaken] };
     default:
@@ -103,19 +141,6 @@ function effect(state: LedgerState, record: LaterRecord, digest: Digest): Ledger
   }
 }
 
-function keysAfter(keys: KeyState, record: KeysRecord): KeyState {
-  const storeKeys = { ...keys.storeKeys };
-  let { main, secret, stale } = keys;
-  for (const entry of record.storeKeys) {
-    const old = storeKeys[entry.id];
-    if (old !== undefined && (old.recipient !== entry.recipient || old.use !== entry.use))
-      throw damaged(`record ${String(record.seq)} changes store key ${entry.id}`);
-    storeKeys[entry.id] = entry;
-    // A key that was sealed to one more is no key for the future, whether or not an offer follows.
-    stale = old !== undefined;
-    if (old !== undefined) continue;
-    if (entry.use === 'main') main = entry.id;
-    else secret = entry.id;
-  }
-  return { readers: record.readers, storeKeys, main, secret, stale };
+function heldBy(state: LedgerState, holder: PublicKey): Pick<LedgerState, 'holder' | 'former'> {
+  return { holder, former: [...state.former, state.holder].filter((key, at, all) => key !== holder && all.indexOf(key) === at) };
 }

@@ -26,7 +26,7 @@ export function standingOf(
   const extended = pending !== null && outcome === 'append';
   const state = extended ? reduce(chain.state, pending, conditions) : chain.state;
   const digests = extended ? [...chain.digests, pending.digest] : chain.digests;
-  const seen = pending !== null && outcome === 'lost' ? seenOfPending(pending) : memory.seen;
+  const seen = pending !== null && outcome === 'lost' ? seenOfPending(pending, memory.seen) : memory.seen;
   return { state, digests, outcome, seen, relation: compareSeen({ digests, state }, seen) };
 }
 
@@ -37,6 +37,7 @@ export function outcomeOf(chain: { readonly digests: readonly Digest[] }, pendin
   return pendingOutcome(chain, { seq: record.seq, prev: record.kind === 'init' ? undefined : record.prev, digest });
 }
 
-function seenOfPending({ record, digest }: Entry): Seen {
-  return { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' };
+function seenOfPending({ record, digest }: Entry, before: Seen | null): Seen {
+  const custody = (before?.custody ?? 0) + (record.kind === 'keys' && record.recovery !== undefined ? 1 : 0);
+  return { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer', custody };
 }

@@ -1,6 +1,6 @@
 import type { Digest } from '../core/digest.ts';
 import type { PublicKey } from '../core/ssh/key.ts';
-import type { AgentId, Epoch, InitRecord, StoreKeyEntry } from './record.ts';
+import type { AgentId, Epoch, InitRecord, RecoveryKey, StoreKeyEntry } from './record.ts';
 
 /** An offer that nobody has answered. */
 interface OpenOffer {
@@ -36,9 +36,17 @@ export interface LedgerState {
   readonly offer: OpenOffer | null;
   /** The newest state. */
   readonly manifest: Digest | null;
-  readonly recovery: InitRecord['recovery'];
+  readonly recovery: readonly RecoveryKey[];
+  /** How often the recovery keys were replaced. */
+  readonly custody: number;
+  /** The newest recover: what any host has seen of an older epoch counts for nothing beside it. */
+  readonly recovered: { readonly epoch: number; readonly custody: number } | null;
   readonly policy: InitRecord['policy'];
   readonly keys: KeyState;
   /** Records that a resume --accept-loss gave up, which may stand in another host's memory. */
   readonly forsaken: readonly { readonly seq: number; readonly digest: Digest }[];
+  /** Ranges of seqs whose states were given up. */
+  readonly expired: readonly (readonly [number, number])[];
+  /** Pack lists of folds: which packs took the place of which. */
+  readonly folded: readonly Digest[];
 }

@@ -20,6 +20,29 @@ export async function recipientOf(identity: string): Promise<string> {
   return (await library()).identityToRecipient(identity);
 }
 
+/** Whether a text is a recipient that age seals to. */
+export async function isRecipient(text: string): Promise<boolean> {
+  const age = await library();
+  try {
+    new age.Encrypter().addRecipient(text);
+    return text.startsWith('age1');
+  } catch {
+    return false;
+  }
+}
+
+/** log2 of the work of a passphrase: about a third of a GiB of memory and a second. Readers accept at most 18. */
+const WORK_FACTOR = 16;
+
+/** Seals bytes with a passphrase, which must stand alone. */
+export async function sealWithPassphrase(bytes: Uint8Array, passphrase: string): Promise<Buffer> {
+  const age = await library();
+  const encrypter = new age.Encrypter();
+  encrypter.setScryptWorkFactor(WORK_FACTOR);
+  encrypter.setPassphrase(passphrase);
+  return Buffer.from(await encrypter.encrypt(bytes));
+}
+
 /** Seals the parts, one after the other, as one standard age file to the recipients. */
 export async function seal(parts: readonly Uint8Array[], recipients: readonly string[]): Promise<Buffer> {
   const age = await library();

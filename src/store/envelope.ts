@@ -1,5 +1,5 @@
 import { digestOf, type Digest } from '../core/digest.ts';
-import { generateAgeKey, open, recipientOf, seal } from './age.ts';
+import { generateAgeKey, open, recipientOf, seal, sealWithPassphrase } from './age.ts';
 import { envelopeFile, grantFile } from './layout.ts';
 import type { StoreReader } from './reader.ts';
 
@@ -11,10 +11,15 @@ export interface StoreKey {
   readonly envelope: Digest;
 }
 
-/** A new store key: its id is the beginning of the digest of its recipient. */
+/** The id of a key: the beginning of the digest of its recipient. */
+export function keyId(recipient: string): string {
+  return digestOf(recipient).slice(0, 16);
+}
+
+/** A new store key. */
 export async function generateStoreKey(): Promise<{ readonly id: string; readonly identity: string; readonly recipient: string }> {
   const { identity, recipient } = await generateAgeKey();
-  return { id: digestOf(recipient).slice(0, 16), identity, recipient };
+  return { id: keyId(recipient), identity, recipient };
 }
 
 /** Seals a store key to recipients: the envelope's bytes and their digest. */
@@ -24,6 +29,21 @@ export async function sealEnvelope(
 ): Promise<{ readonly bytes: Buffer; readonly digest: Digest }> {
   const bytes = await seal([Buffer.from(`${identity}\n`)], [...new Set(recipients)]);
   return { bytes, digest: digestOf(bytes) };
+}
+
+/** A new age identity under a passphrase: its recipient, and the sealed bytes with their digest. */
+export async function sealPassphrase(
+  passphrase: string,
+): Promise<{ readonly recipient: string; readonly bytes: Buffer; readonly digest: Digest }> {
+  const { identity, recipient } = await generateAgeKey();
+  const bytes = await sealWithPassphrase(Buffer.from(`${identity}\n`), passphrase);
+  return { recipient, bytes, digest: digestOf(bytes) };
+}
+
+/** Opens what `sealPassphrase` made; null where the passphrase is another. */
+export async function openPassphrase(bytes: Buffer, passphrase: string): Promise<string | null> {
+  const opened = await open(bytes, [], { passphrase });
+  return 'refused' in opened ? null : opened.plaintext.toString('utf8').trim();
 }
 
 /** The identities of all store keys that one of the given identities opens, by id. Envelopes that do not open are left out. */

@@ -3,6 +3,7 @@ import { AgentError } from '../core/errors.ts';
 import { GarbageBudget } from '../core/memory.ts';
 import { open } from './age.ts';
 import { ChunkIndex } from './chunk-index.ts';
+import type { Folds } from './folds.ts';
 import { packFile } from './layout.ts';
 import { decodePack, type OpenPack } from './pack.ts';
 import type { PackEntry } from './packlist.ts';
@@ -34,6 +35,7 @@ export class ObjectSource {
   readonly #packs = new Budget<Digest, OpenPack>(PACK_BUDGET);
   readonly #frames = new Budget<string, Buffer>(FRAME_BUDGET);
   readonly #memory = new GarbageBudget();
+  readonly #folds: Folds | undefined;
   readonly index: ChunkIndex;
 
   constructor(options: {
@@ -42,10 +44,13 @@ export class ObjectSource {
     readonly keys: ReadonlyMap<string, string>;
     readonly packs: readonly PackEntry[];
     readonly index?: ChunkIndex;
+    /** Which packs took the place of those that a state enters by. */
+    readonly folds?: Folds;
   }) {
     this.#read = options.read;
     this.#keys = new Map(options.keys);
     this.#entries = new Map(options.packs.map((entry) => [entry.digest, entry]));
+    this.#folds = options.folds;
     this.index = options.index ?? new ChunkIndex();
   }
 
@@ -94,10 +99,19 @@ export class ObjectSource {
 
   /** The top chunk of a pack: where a state is entered. */
   async top(digest: Digest): Promise<Buffer> {
-    const pack = await this.#pack(digest);
-    if (!this.index.hasPack(digest)) this.index.addPack(digest, pack.header);
-    if (pack.header.top === undefined) throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} has no top`);
-    return this.chunk(pack.header.top);
+    let top: Digest | undefined;
+    for (const { digest: at } of this.#folds?.of(digest) ?? [{ digest }]) {
+      const { header } = await this.#pack(at);
+      if (!this.index.hasPack(at)) this.index.addPack(at, header);
+      top = header.tops?.[digest] ?? (at === digest ? header.top : top);
+    }
+    if (top === undefined) throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} has no top`);
+    return this.chunk(top);
+  }
+
+  /** The header of a pack: what chunks it holds. */
+  async header(digest: Digest): Promise<OpenPack['header']> {
+    return (await this.#pack(digest)).header;
   }
 
   async #pack(digest: Digest): Promise<OpenPack> {

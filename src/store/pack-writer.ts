@@ -51,7 +51,7 @@ export class PackWriter {
     this.#gather(digest, bytes);
     if (this.#chunkBytes < FRAME_SIZE) return;
     await this.#closeFrame();
-    if (this.#packBytes >= PACK_SIZE) await this.#closePack(undefined);
+    if (this.#packBytes >= PACK_SIZE) await this.#closePack({});
   }
 
   /** A chunk that was put and whose pack is not sealed yet, or null. */
@@ -68,7 +68,13 @@ export class PackWriter {
     const digest = digestOf(top);
     // The top must lie in the last pack even if an older pack has the same bytes.
     this.#gather(digest, top);
-    await this.#closePack(digest);
+    await this.#closePack({ top: digest });
+    return this.#written;
+  }
+
+  /** Closes the last pack of a fold, which says where the tops of the older packs are, and returns every pack written. */
+  async finishFold(tops: Readonly<Record<string, Digest>>): Promise<readonly PackEntry[]> {
+    if (this.#chunks.length > 0 || this.#frames.length > 0 || Object.keys(tops).length > 0) await this.#closePack({ tops });
     return this.#written;
   }
 
@@ -100,13 +106,13 @@ export class PackWriter {
     this.#buffer = this.#spare.pop() ?? Buffer.allocUnsafe(FRAME_ROOM);
   }
 
-  async #closePack(top: Digest | undefined): Promise<void> {
+  async #closePack(entrance: Pick<PackHeader, 'top' | 'tops'>): Promise<void> {
     await this.#closeFrame();
     const encoded = await Promise.all(this.#frames.map((frame) => frame.encoded));
     const header: PackHeader = {
       format: 'perdure-pack/1',
       frames: this.#frames.map(({ entry }, at) => ({ ...entry, size: encoded[at]?.length ?? 0 })),
-      ...(top === undefined ? {} : { top }),
+      ...entrance,
     };
     this.#frames = [];
     this.#packBytes = 0;

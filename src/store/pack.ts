@@ -17,6 +17,8 @@ export interface PackHeader {
   readonly frames: readonly FrameEntry[];
   /** The chunk by which the pack's state is entered: the facts, or the sheet of secrets. */
   readonly top?: Digest;
+  /** In the last pack of a fold: the top chunk of each pack whose place it took. */
+  readonly tops?: Readonly<Record<string, Digest>>;
 }
 
 /** A pack in plaintext, parsed. */

@@ -16,6 +16,8 @@ export interface PackListPage {
   readonly digest: Digest;
   readonly text: string;
   readonly packs: readonly PackEntry[];
+  /** In a fold: the packs whose place these took. */
+  readonly replaces?: readonly Digest[];
 }
 
 /** So many pages of one size class become one page of the next, so that a long history stays short to name. */
@@ -52,5 +54,5 @@ export async function readPackList(read: (name: string) => Promise<Buffer | null
   const value = parseJson(bytes.toString('utf8'));
   if (digestOf(bytes) !== digest || !packlistValid(value))
     throw new AgentError('BUNDLE_DAMAGED', `pack list ${digest.slice(0, 12)} is damaged`);
-  return { digest, text: bytes.toString('utf8'), packs: (value as { readonly packs: readonly PackEntry[] }).packs };
+  return { ...(value as Pick<PackListPage, 'packs' | 'replaces'>), digest, text: bytes.toString('utf8') };
 }

@@ -83,7 +83,7 @@ export function firstWorld(): World {
   const entry = { record, digest: 'i' as Digest };
   entries.set('i', entry);
   const fresh: Memory = { seen: null, pending: null, registered: null, self: 'same' };
-  const holder: Memory = { ...fresh, seen: { seq: 0, digest: entry.digest, epoch: 1, offered: false }, registered: 0 };
+  const holder: Memory = { ...fresh, seen: { seq: 0, digest: entry.digest, epoch: 1, offered: false, custody: 0 }, registered: 0 };
   return { media: ['i'], memories: { A: holder, B: fresh, C: fresh }, past: { A: [], B: [], C: [] }, truth: { head: 'i', stopped: false } };
 }
 
@@ -284,7 +284,7 @@ function rehydrate(world: World, rules: Rules, root: Root): readonly Move[] {
   const seen: Seen | null =
     memory.pending === null
       ? memory.seen
-      : { seq: memory.pending.entry.record.seq, digest: memory.pending.entry.digest, epoch: 0, offered: false };
+      : { seq: memory.pending.entry.record.seq, digest: memory.pending.entry.digest, epoch: memory.pending.entry.record.epoch, offered: false, custody: 0 };
   const relation = compareSeen(chain, seen);
   if (seenRule && relation !== 'none' && relation !== 'contained') return [];
   const takesPlace = memory.registered === slot || (chain.state.holder !== key(host) && memory.registered === null);

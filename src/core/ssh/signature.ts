@@ -1,5 +1,5 @@
 import { createHash, sign, verify } from 'node:crypto';
-import { publicKeyBlob, verifierOf, type PublicKey, type SigningKey } from './key.ts';
+import { parsePublicKey, publicKeyBlob, verifierOf, type PublicKey, type SigningKey } from './key.ts';
 import { WireReader, sshString, sshUint32 } from './wire.ts';
 
 const MAGIC = Buffer.from('SSHSIG');
@@ -41,6 +41,19 @@ export function verifyText(
   const raw = body.string();
   if (type?.toString() !== TYPE || raw?.length !== 64 || !body.done) return false;
   return verify(null, signedBytes(text, namespace), verifierOf(key), raw);
+}
+
+/** The Ed25519 key that a base64 SSHSIG blob says it is by; null where it names none. Whether it is, `verifyText` tells. */
+export function signerOf(signature: string): PublicKey | null {
+  const reader = new WireReader(Buffer.from(signature, 'base64'));
+  reader.take(10);
+  const blob = reader.string();
+  return blob === null ? null : parsePublicKey(`${TYPE} ${blob.toString('base64')}`);
+}
+
+/** The base64 of the blob in an armored SSHSIG, as ssh-keygen writes it; null where it is none. */
+export function unarmor(text: string): string | null {
+  return /^-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)-----END SSH SIGNATURE-----\n?$/.exec(text)?.[1]?.replace(/\n/g, '') ?? null;
 }
 
 function signedBytes(text: string, namespace: string): Buffer {

@@ -1,0 +1,28 @@
+import type { LedgerRecord } from './record.ts';
+import type { LedgerState } from './state.ts';
+
+/** What of a record decides whether a recovery key must sign it, too. */
+type Judged =
+  | { readonly kind: 'keys'; readonly readers: readonly string[]; readonly recovery?: unknown }
+  | { readonly kind: 'checkpoint'; readonly declared?: readonly string[] }
+  | { readonly kind: Exclude<LedgerRecord['kind'], 'keys' | 'checkpoint'> };
+
+/**
+ * Whether a recovery key must sign a record beside the host: where the policy asks for it, and always where the recovery
+ * keys themselves are replaced. An agent that was talked into something holds the host's key, and not this one.
+ */
+export function mustBeCosigned(state: LedgerState, record: Judged): boolean {
+  const { cosigned } = state.policy;
+  switch (record.kind) {
+    case 'keys': {
+      const changed = record.readers.join() !== state.keys.readers.join();
+      return (record.recovery !== undefined && state.recovery.length > 0) || (changed && cosigned.includes('keys'));
+    }
+    case 'checkpoint':
+      return (record.declared ?? []).some((kind) => (cosigned as readonly string[]).includes(kind));
+    case 'offer':
+      return cosigned.includes('offer');
+    default:
+      return false;
+  }
+}
