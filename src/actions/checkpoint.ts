@@ -3,7 +3,7 @@ import { writersOf } from '../capture/quiet.ts';
 import { scan } from '../capture/scan.ts';
 import { ScanIndexReader, ScanIndexWriter } from '../capture/scan-index.ts';
 import type { Digest } from '../core/digest.ts';
-import { AgentError } from '../core/errors.ts';
+import { AgentError, isAgentError } from '../core/errors.ts';
 import { DECLARATIONS, type Declaration } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { encodeFacts, writeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
@@ -15,8 +15,9 @@ import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './assess.t
 import { openState, type OpenState } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import type { Custodian } from './custodian.ts';
+import { foldWhereMany } from './gc.ts';
 import { keepFacts } from './read-state.ts';
-import type { HostSession } from './session.ts';
+import { openSession, type HostSession } from './session.ts';
 import { readProfile } from './root-profile.ts';
 import { openStoreWriter } from './store-writer.ts';
 import { changeKeys, freshStoreKeys } from './store-keys.ts';
@@ -49,7 +50,16 @@ export interface CheckpointResult {
 
 /** Records the state of the tree. The same state makes no record. */
 export async function checkpoint(ports: Ports, options: CheckpointOptions = {}): Promise<CheckpointResult> {
-  return withWriter(ports, 'checkpoint', (session) => capture(session, options));
+  return withWriter(ports, 'checkpoint', async (session) => {
+    const done = await capture(session, options);
+    if (!done.recorded) return done;
+    // Upkeep may not cost the checkpoint that was written; the next one tries again.
+    const after = await foldWhereMany(done.session).catch((error: unknown) => {
+      if (isAgentError(error)) return null;
+      throw error;
+    });
+    return after === null ? done : { ...done, session: (await openSession(ports)) as HostSession };
+  });
 }
 
 /** Records the state, under the lock. Whether it was quiesced is observed: no writer before nor after, no file in motion. */

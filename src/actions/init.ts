@@ -8,13 +8,16 @@ import { createHost, loadHost, type Host } from '../host/home.ts';
 import { forgetAgent } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { parseChain } from '../ledger/chain.ts';
-import { signRecord, type AgentId, type Epoch, type InitRecord } from '../ledger/record.ts';
+import { signRecord, type AgentId, type CosignedKind, type Epoch, type InitRecord, type RecoveryKey } from '../ledger/record.ts';
 import { reduce } from '../ledger/reduce.ts';
 import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
 import { appendSigned } from './append-record.ts';
 import type { Ports } from './ports.ts';
 import { checkAgentName } from './agent-name.ts';
+import type { NewCustodian } from './custody.ts';
+import { custodianKey } from './custodian.ts';
+import { checkRecipient } from './keys.ts';
 import { checkKitPlace } from './kit-place.ts';
 import { newRecoveryKit, readKit } from './recovery-kit.ts';
 import { CONTROL, openRoot, type Session } from './session.ts';
@@ -27,8 +30,12 @@ export interface InitOptions {
   readonly directory: string;
   readonly profile?: string | undefined;
   readonly name?: string | undefined;
-  /** Path of the kit to write, or null for an agent without a recovery key. */
-  readonly kit: string | null;
+  /** Path of the kit to write, whose recovery key to take, or null for an agent without one. */
+  readonly recovery: NewCustodian | null;
+  /** What a recovery key must sign, too. */
+  readonly cosigned?: readonly CosignedKind[];
+  /** The record of another agent that this one descends from. */
+  readonly parent?: InitRecord['parent'];
 }
 
 export interface InitResult {
@@ -44,14 +51,19 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   if (options.directory === '')
     throw new AgentError('USAGE_WRONG', 'the directory has no name', { hints: [{ command: 'agent init DIR --recovery-kit FILE' }] });
   const directory = resolve(ports.cwd, options.directory);
-  const kit = options.kit === null ? null : resolve(ports.cwd, options.kit);
+  const kit = options.recovery !== null && 'kit' in options.recovery ? resolve(ports.cwd, options.recovery.kit) : null;
+  const given = options.recovery === null || 'kit' in options.recovery ? null : await givenKey(ports, options.recovery);
+  if (options.recovery === null && (options.cosigned ?? []).length > 0)
+    throw new AgentError('USAGE_WRONG', 'a policy asks for the signature of a recovery key, and there is to be none', {
+      hints: [{ command: 'agent init --recovery-kit FILE --cosign KIND', effect: 'nothing was changed' }],
+    });
   const name = checkAgentName(options.name ?? basename(directory));
   const profile = await chooseProfile(files, { name: options.profile, cwd: ports.cwd, directory });
   await refuseNested(ports, directory);
   if ((await files.exists(join(directory, CONTROL))) && !(await files.exists(join(directory, CONTROL, FORMAT_FILE))))
     await refuseLiving(ports, directory);
   if (kit !== null) await checkKitPlace(ports, { kit, directory });
-  const unfinished = await unfinishedInit(ports, directory, kit);
+  const unfinished = await unfinishedInit(ports, directory, { kit, given });
   if (kit !== null && unfinished === null && (await files.exists(kit)))
     throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
       hints: [{ command: `agent init '${directory}' --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
@@ -70,7 +82,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   const host =
     (await loadHost(files, ports.hostDirectory, ports.machine)) ??
     (await createHost(files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
-  if (unfinished === null) await begin(ports, { root, control, host, kit, name });
+  if (unfinished === null) await begin(ports, { ...options, root, control, host, kit, given, name });
   else await underLock(ports, unfinished, async () => settlePending(await openRoot(ports, root, { unfinished: true })));
   await noteProfile(files, control, profile);
   // Last: a control directory without it is an init that was interrupted.
@@ -79,20 +91,28 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   return { session: await openRoot(ports, root), profile: profile.data.name, survey: found ?? survey(root, profile), kit };
 }
 
+async function givenKey(ports: Ports, { key, recipient }: { readonly key: string; readonly recipient: string }): Promise<RecoveryKey> {
+  await checkRecipient(recipient);
+  return custodianKey(ports, { key, recipient });
+}
+
 async function begin(
   ports: Ports,
-  {
-    root,
-    control,
-    host,
-    kit,
-    name,
-  }: { readonly root: string; readonly control: string; readonly host: Host; readonly kit: string | null; readonly name: string },
+  options: Pick<InitOptions, 'cosigned' | 'parent'> & {
+    readonly root: string;
+    readonly control: string;
+    readonly host: Host;
+    readonly kit: string | null;
+    readonly given: RecoveryKey | null;
+    readonly name: string;
+  },
 ): Promise<void> {
+  const { root, control, host, kit, given, name, cosigned = [], parent } = options;
   const { files } = ports;
   const place = await placeOf(files, root);
   if (place === null) throw new AgentError('INTERNAL', `'${root}' vanished`);
-  const recovery = kit === null ? null : await newRecoveryKit(name);
+  const made = kit === null ? null : await newRecoveryKit(name);
+  const recovery = made?.key ?? given;
   const record: InitRecord = {
     format: 'perdure-ledger/1',
     kind: 'init',
@@ -102,8 +122,9 @@ async function begin(
     at: instant(ports.clock.now()),
     recipient: host.recipient,
     nonce: ports.random(16).toString('hex'),
-    recovery: recovery === null ? [] : [recovery.key],
-    policy: { cosigned: [] },
+    recovery: recovery === null ? [] : [recovery],
+    policy: { cosigned: [...cosigned].sort() },
+    ...(parent === undefined ? {} : { parent }),
   };
   const signed = signRecord(record, host.key);
   await underLock(ports, signed.digest, async () => {
@@ -117,19 +138,23 @@ async function begin(
       },
       signed,
     );
-    if (kit !== null && recovery !== null && !(await files.create(kit, recovery.text)))
+    if (kit !== null && made !== null && !(await files.create(kit, made.text)))
       throw new AgentError('KIT_EXISTS', `'${kit}' appeared meanwhile; it was left as it is`);
   });
 }
 
 /** The agent of an interrupted init that the same command can finish: its ledger is there and the kit is its kit. */
-async function unfinishedInit({ files }: Ports, directory: string, kit: string | null): Promise<AgentId | null> {
+async function unfinishedInit(
+  { files }: Ports,
+  directory: string,
+  { kit, given }: { readonly kit: string | null; readonly given: RecoveryKey | null },
+): Promise<AgentId | null> {
   const bytes = await files.readIfPresent(join(directory, CONTROL, LEDGER_FILE));
   if (bytes === null || !bytes.includes(0x0a)) return null;
   const { state } = parseChain(bytes);
   const [recovery] = state.recovery;
-  const fits = kit === null ? recovery === undefined : (await readKit(files, kit))?.key === recovery?.key;
-  return fits && (recovery !== undefined) === (kit !== null) ? state.agent : null;
+  const wanted = kit === null ? given : await readKit(files, kit);
+  return wanted?.key === recovery?.key && (recovery !== undefined) === (kit !== null || given !== null) ? state.agent : null;
 }
 
 /** Clears what an init left that cannot be finished: no key of it was ever shown to anybody. */

@@ -147,7 +147,8 @@ function idsOf({ state }: Session, use: StoreKeyEntry['use']): readonly string[]
     .map((one) => one.id);
 }
 
-async function checkRecipient(recipient: string): Promise<void> {
+/** Throws USAGE_WRONG where a text is no recipient that age seals to. */
+export async function checkRecipient(recipient: string): Promise<void> {
   if (await isRecipient(recipient)) return;
   throw new AgentError('USAGE_WRONG', `'${recipient.slice(0, 80)}' is no age recipient`, {
     hints: [{ command: 'age-keygen -y FILE', effect: 'prints the recipient (age1…) of an identity file; nothing was changed' }],

@@ -7,24 +7,15 @@ import type { Files } from '../core/files.ts';
 import { explain } from '../core/system-error.ts';
 import { chainText } from '../ledger/chain.ts';
 import { readManifest } from '../manifest/manifest.ts';
-import { keyId, sealEnvelope } from '../store/envelope.ts';
-import {
-  FORMAT_FILE,
-  FORMAT_LINE,
-  LEDGER_FILE,
-  envelopeFile,
-  grantFile,
-  kindOfFile,
-  manifestFile,
-  packFile,
-  packListFile,
-} from '../store/layout.ts';
+import { sealEnvelope } from '../store/envelope.ts';
+import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, envelopeFile, grantFile, manifestFile, packFile, packListFile } from '../store/layout.ts';
 import { storedFile, type StoredFile } from '../store/reader.ts';
 import { writeTar, type TarFile } from '../store/tar.ts';
 import { envelopeAt, packsOf } from './check-store.ts';
 import { refuseForeign, targetOf } from './bundle-target.ts';
 import { openState } from './open-state.ts';
 import type { Ports } from './ports.ts';
+import { isPassphraseFile } from './prune.ts';
 import { findState, statesOf } from './revision.ts';
 import { hostLabel } from './refusal.ts';
 import { openSession, type Session } from './session.ts';
@@ -112,8 +103,7 @@ async function contentsOf(
     extra.set(name, bytes);
   }
   // Identities of readers under a passphrase.
-  const ids = new Set(state.keys.readers.map(keyId));
-  for (const { name } of await reader.list()) if (kindOfFile(name) === 'grant' && ids.has(name.slice(5, 21))) envelopes.push(name);
+  for (const { name } of await reader.list()) if (isPassphraseFile(name, state)) envelopes.push(name);
   const names = [
     FORMAT_FILE,
     ...packs.map(packFile),

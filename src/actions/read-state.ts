@@ -30,7 +30,7 @@ async function openChecked(session: Session, manifest: Digest, options: { readon
 }
 
 /** Where the facts of a state are kept in clear, beside the tree that they are about; never travels. */
-function factsPath({ control }: Pick<Session, 'control'>, manifest: Digest): string {
+export function factsPath({ control }: Pick<Session, 'control'>, manifest: Digest): string {
   return join(control, 'local', 'facts', `${manifest}.json`);
 }
 

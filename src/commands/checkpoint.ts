@@ -1,6 +1,8 @@
 import { checkpoint } from '../actions/checkpoint.ts';
+import { openCustodian } from '../actions/custodian.ts';
 import { statesOf } from '../actions/revision.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
+import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { STATUS } from '../core/errors.ts';
 import type { Declaration } from '../ledger/record.ts';
@@ -13,6 +15,7 @@ export default class Checkpoint extends AgentCommand {
   static override examples = ["agent checkpoint -m 'after the harvest'", 'agent checkpoint --declare evolve'];
   static override statuses = ['3 recorded, with alarms or gaps', '11 busy', '14 may not act', '15 stale'];
   static override flags = {
+    ...CUSTODIAN_FLAGS,
     message: Flags.string({ char: 'm', summary: 'why; sealed', helpValue: 'TEXT' }),
     declare: Flags.string({
       multiple: true,
@@ -22,10 +25,12 @@ export default class Checkpoint extends AgentCommand {
     }),
   };
 
-  async answer({ flags }: CommandInput, { ports }: Context): Promise<Answer> {
+  async answer(input: CommandInput, { ports }: Context): Promise<Answer> {
+    const { flags } = input;
     const { session, recorded, manifest, facts, newAlarms, storedBytes, complete } = await checkpoint(ports, {
       message: flags['message'] as string | undefined,
       declare: (flags['declare'] as Declaration[] | undefined) ?? [],
+      custodian: (await openCustodian(ports, custodianSource(input))) ?? undefined,
     });
     const seq = statesOf(session.chain).at(-1)?.seq ?? 0;
     const data = {

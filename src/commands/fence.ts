@@ -1,10 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult, type FenceTarget } from '../actions/fence.ts';
+import { openCustodian } from '../actions/custodian.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
+import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
+import { duration } from '../cli/duration.ts';
 import { readDocument, type Terminal } from '../cli/terminal.ts';
 import { count, hookNotes } from '../cli/text.ts';
-import { AgentError, STATUS, isAgentError } from '../core/errors.ts';
+import { STATUS, isAgentError } from '../core/errors.ts';
 import { parseInvite } from '../ledger/message.ts';
 
 export default class Fence extends AgentCommand {
@@ -30,16 +33,19 @@ export default class Fence extends AgentCommand {
     'accept-new': Flags.boolean({ summary: 'trust the way that the invite came, as over ssh' }),
     drain: Flags.string({ default: '10s', summary: 'how long guarded runs may go on', helpValue: 'TIME' }),
     'dry-run': Flags.boolean({ summary: 'only tell what it would meet' }),
+    ...CUSTODIAN_FLAGS,
   };
 
-  async answer({ flags }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
+  async answer(input: CommandInput, { ports, terminal }: Context): Promise<Answer> {
+    const { flags } = input;
     const named = flags['to'] as string | undefined;
     const to = named === undefined ? undefined : await targetOf(terminal, named);
     const options: FenceOptions = {
       to,
       expect: flags['expect'] as string | undefined,
       acceptNew: flags['accept-new'] === true,
-      drain: milliseconds(String(flags['drain'])),
+      drain: duration(String(flags['drain']), 'agent fence --drain 30s'),
+      custodian: (await openCustodian(ports, custodianSource(input))) ?? undefined,
     };
     if (flags['dry-run'] === true) {
       const plan = await planFence(ports, options);
@@ -102,13 +108,4 @@ async function targetOf(terminal: Terminal, to: string): Promise<FenceTarget> {
       () => false,
     ));
   return isFile ? { invite: parseInvite(await readDocument(terminal, to === '-' ? to : resolve(terminal.cwd, to))) } : { known: to };
-}
-
-function milliseconds(text: string): number {
-  const match = /^([0-9]{1,6})(ms|s|m|h)?$/.exec(text);
-  if (match === null)
-    throw new AgentError('USAGE_WRONG', `'${text}' is no time`, {
-      hints: [{ command: 'agent fence --drain 30s', effect: 'also 500ms, 5m, 1h' }],
-    });
-  return Number(match[1]) * { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm' | 'h'];
 }

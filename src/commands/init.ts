@@ -2,22 +2,40 @@ import { init, type InitResult } from '../actions/init.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { columns, count, firstLines, showBytes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
+import type { CosignedKind } from '../ledger/record.ts';
 
 export default class Init extends AgentCommand {
   static override summary = 'make an agent of a directory, in place, moving nothing';
-  static override usage = 'init [DIR] --recovery-kit FILE | --no-recovery [--profile P] [--name N]';
-  static override examples = ['agent init ada --recovery-kit /media/stick/ada.kit'];
+  static override usage = 'init [DIR] --recovery-kit FILE | --no-recovery [--profile P] [--name N] [--cosign KIND]';
+  static override examples = [
+    'agent init ada --recovery-kit /media/stick/ada.kit',
+    'agent init ada --custodian ~/.ssh/id_ed25519.pub --recovery-recipient age1… --cosign offer --cosign keys',
+  ];
   static override args = { dir: Args.string({ default: '.' }) };
   static override flags = {
     'recovery-kit': Flags.string({ summary: 'write the recovery key to this new file, and keep it offline', helpValue: 'FILE' }),
     'no-recovery': Flags.boolean({ summary: 'no recovery key: a lost host is a lost agent' }),
+    custodian: Flags.string({ summary: 'a public Ed25519 key of ssh that is to be the recovery key', helpValue: 'KEY.pub' }),
+    'recovery-recipient': Flags.string({ summary: 'with --custodian: the age recipient to seal to', helpValue: 'age1…' }),
+    cosign: Flags.string({
+      multiple: true,
+      options: ['identity-update', 'evolve', 'memory-repair', 'keys', 'offer'],
+      summary: 'what the recovery key must sign, too: a declared change, a change of readers, an offer',
+      helpValue: 'KIND',
+    }),
     profile: Flags.string({ summary: 'layout: native or generic (found out by itself)', helpValue: 'P' }),
     name: Flags.string({ summary: "what people call it (the directory's name)", helpValue: 'N' }),
   };
 
   async answer({ flags, args }: CommandInput, { ports }: Context): Promise<Answer> {
     const kit = flags['recovery-kit'] as string | undefined;
-    if ((kit === undefined) === (flags['no-recovery'] !== true))
+    const key = flags['custodian'] as string | undefined;
+    const recipient = flags['recovery-recipient'] as string | undefined;
+    if ((key === undefined) !== (recipient === undefined))
+      throw new AgentError('USAGE_WRONG', '--custodian signs and --recovery-recipient opens: both are needed', {
+        hints: [{ command: 'agent init --custodian KEY.pub --recovery-recipient age1…' }],
+      });
+    if ([kit !== undefined, key !== undefined, flags['no-recovery'] === true].filter(Boolean).length !== 1)
       throw new AgentError('USAGE_WRONG', 'say where the recovery kit goes, or that there is to be none', {
         hints: [
           {
@@ -31,7 +49,8 @@ export default class Init extends AgentCommand {
       directory: String(args['dir']),
       profile: flags['profile'] as string | undefined,
       name: flags['name'] as string | undefined,
-      kit: kit ?? null,
+      recovery: kit !== undefined ? { kit } : key !== undefined && recipient !== undefined ? { key, recipient } : null,
+      cosigned: (flags['cosign'] as CosignedKind[] | undefined) ?? [],
     });
     return { data: dataOf(result), text: textOf(result) };
   }
@@ -83,7 +102,11 @@ function textOf({ session, profile, survey, kit }: InitResult): string {
         ]),
     'not covered: extended attributes, ACLs, owners, and whatever of the agent lies outside this directory',
     'nothing enforces the fence yet: start the agent with agent guard -- CMD',
-    kit === null ? 'no recovery key: a lost host is a lost agent' : `recovery kit: ${kit} (move it to a medium that you put away)`,
+    session.state.recovery.length === 0
+      ? 'no recovery key: a lost host is a lost agent'
+      : kit === null
+        ? `recovery key: ${session.state.recovery[0]?.key ?? ''}`
+        : `recovery kit: ${kit} (move it to a medium that you put away)`,
   ];
   return `${session.name} is an agent: ${session.state.agent.slice(0, 12)} in ${session.root}, profile ${profile}\ncaptured:\n${columns(rows)}${lines.join('\n')}\nnext: agent checkpoint   # records the first state\n`;
 }

@@ -31,6 +31,8 @@ export interface Files {
   readRange(path: string, range: { readonly offset: number; readonly length: number }): Promise<Buffer>;
   /** Size in bytes, or null where there is none; throws FILE_UNREADABLE for a link, FIFO or device, which is never opened. */
   size(path: string): Promise<number | null>;
+  /** When it was last written, in milliseconds since 1970, or null where there is none. */
+  modified(path: string): Promise<number | null>;
   exists(path: string): Promise<boolean>;
   identify(path: string): Promise<FileId | null>;
   /** Names in a directory, sorted; empty where it does not exist. */

@@ -132,6 +132,15 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
         throw explain(error, path);
       }
     },
+    async modified(path) {
+      return io.lstat(path).then(
+        (stat) => stat.mtimeMs,
+        (error: unknown) => {
+          if (isAbsent(error)) return null;
+          throw explain(error, path);
+        },
+      );
+    },
     async exists(path) {
       return io.lstat(path).then(
         () => true,

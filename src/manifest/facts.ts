@@ -87,8 +87,13 @@ export async function writeSecrets(files: SecretSheet['files'], put: (digest: Di
 /** Reads a sheet of secrets, of which `top` is the entrance; throws MANIFEST_DAMAGED. */
 export async function readSecrets(top: Buffer, get: (digest: Digest) => Promise<Buffer>): Promise<SecretSheet> {
   const files: SecretSheet['files'][number][] = [];
-  for (const page of parseSecrets(top).pages ?? []) files.push(...(parseSecrets(await get(page)).files ?? []));
+  for (const page of parseSecretPages(top)) files.push(...(parseSecrets(await get(page)).files ?? []));
   return { files };
+}
+
+/** The pages of a sheet of secrets, of which `top` is the entrance; throws MANIFEST_DAMAGED. */
+export function parseSecretPages(top: Buffer): readonly Digest[] {
+  return parseSecrets(top).pages ?? [];
 }
 
 function parseSecrets(bytes: Buffer): { readonly pages?: readonly Digest[]; readonly files?: SecretSheet['files'] } {

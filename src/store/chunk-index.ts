@@ -21,15 +21,17 @@ export class ChunkIndex {
   static async load(files: Files, path: string, wanted: ReadonlySet<Digest>): Promise<ChunkIndex> {
     const index = new ChunkIndex();
     const bytes = (await files.readIfPresent(path)) ?? Buffer.alloc(0);
-    for (let at = 0; at + HEAD <= bytes.length;) {
-      const count = bytes.readUInt32LE(at + 32);
-      const end = at + HEAD + count * RECORD;
-      if (end + SUM > bytes.length || digestOf(bytes.subarray(at, end)).slice(0, 2 * SUM) !== bytes.toString('hex', end, end + SUM)) break;
-      const pack = bytes.toString('hex', at, at + 32) as Digest;
-      if (wanted.has(pack)) index.#addBlock(pack, bytes.subarray(at + HEAD, end));
-      at = end + SUM;
-    }
+    for (const { pack, records } of blocksOf(bytes)) if (wanted.has(pack)) index.#addBlock(pack, records);
     return index;
+  }
+
+  /** Rewrites the cache file without the blocks of packs that are not wanted. */
+  static async compact(files: Files, path: string, wanted: ReadonlySet<Digest>): Promise<void> {
+    const bytes = await files.readIfPresent(path);
+    if (bytes === null) return;
+    const blocks: Buffer[] = [];
+    for (const block of blocksOf(bytes)) if (wanted.has(block.pack)) blocks.push(block.bytes);
+    await files.replace(path, Buffer.concat(blocks));
   }
 
   hasPack(digest: Digest): boolean {
@@ -72,6 +74,21 @@ export class ChunkIndex {
         offset: records.readUInt32LE(at + 36),
         length: records.readUInt32LE(at + 40),
       });
+  }
+}
+
+/** The blocks of a cache file, up to the first that is damaged. */
+function* blocksOf(bytes: Buffer): Generator<{ readonly pack: Digest; readonly records: Buffer; readonly bytes: Buffer }> {
+  for (let at = 0; at + HEAD <= bytes.length;) {
+    const count = bytes.readUInt32LE(at + 32);
+    const end = at + HEAD + count * RECORD;
+    if (end + SUM > bytes.length || digestOf(bytes.subarray(at, end)).slice(0, 2 * SUM) !== bytes.toString('hex', end, end + SUM)) return;
+    yield {
+      pack: bytes.toString('hex', at, at + 32) as Digest,
+      records: bytes.subarray(at + HEAD, end),
+      bytes: bytes.subarray(at, end + SUM),
+    };
+    at = end + SUM;
   }
 }
 

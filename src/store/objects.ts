@@ -99,6 +99,11 @@ export class ObjectSource {
 
   /** The top chunk of a pack: where a state is entered. */
   async top(digest: Digest): Promise<Buffer> {
+    return this.chunk(await this.topDigest(digest));
+  }
+
+  /** The digest of that chunk. */
+  async topDigest(digest: Digest): Promise<Digest> {
     let top: Digest | undefined;
     for (const { digest: at } of this.#folds?.of(digest) ?? [{ digest }]) {
       const { header } = await this.#pack(at);
@@ -106,7 +111,7 @@ export class ObjectSource {
       top = header.tops?.[digest] ?? (at === digest ? header.top : top);
     }
     if (top === undefined) throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} has no top`);
-    return this.chunk(top);
+    return top;
   }
 
   /** The header of a pack: what chunks it holds. */

@@ -97,7 +97,7 @@ describe('a command that was cut at any change and is typed again', () => {
       prepare,
       host: 'a',
       command: (ports, { home, directory }) =>
-        init(ports, { directory: home, kit: join(directory, 'ada.kit'), profile: 'native' }).catch((error: unknown) => {
+        init(ports, { directory: home, recovery: { kit: join(directory, 'ada.kit') }, profile: 'native' }).catch((error: unknown) => {
           // Cut behind its last step, init is done already.
           if (error instanceof Error && error.name === 'AGENT_EXISTS') return null;
           throw error;

@@ -86,7 +86,7 @@ test('a root that is lost while a record is pending comes back by resume --here 
 test('an agent whose format file is gone is not made anew', async () => {
   const stage = await adopted(temporary());
   unlinkSync(join(stage.home, '.perdure/format'));
-  await expect(init(stage.a, { directory: stage.home, kit: join(stage.directory, 'other.kit') })).rejects.toMatchObject({
+  await expect(init(stage.a, { directory: stage.home, recovery: { kit: join(stage.directory, 'other.kit') } })).rejects.toMatchObject({
     code: 'AGENT_EXISTS',
   });
   expect(readdirSync(join(stage.home, '.perdure/packs')).length).toBeGreaterThan(0);
@@ -96,7 +96,7 @@ test('an agent whose format file is gone is not made anew', async () => {
 
 test('a directory that holds an agent is not adopted as one', async () => {
   const stage = await adopted(temporary());
-  await expect(init(stage.a, { directory: join(stage.directory, 'a'), kit: null })).rejects.toMatchObject({ code: 'AGENT_EXISTS' });
+  await expect(init(stage.a, { directory: join(stage.directory, 'a'), recovery: null })).rejects.toMatchObject({ code: 'AGENT_EXISTS' });
   expect(existsSync(join(stage.directory, 'a', '.perdure'))).toBe(false);
 });
 

@@ -26,7 +26,7 @@ async function withCommands(
     JSON.stringify({ ...native, name: 'own', stop, start: [['sh', '-c', 'echo started >>../log']] }),
   );
   const a = testHost(directory, 'a', { root: home });
-  await init(a, { directory: home, kit: null, profile: join(directory, 'own.json') });
+  await init(a, { directory: home, recovery: null, profile: join(directory, 'own.json') });
   await checkpoint(a);
   return { directory, home, a };
 }

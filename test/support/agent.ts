@@ -35,7 +35,7 @@ export async function adopted(directory: string, build: (root: string) => void =
   build(home);
   const a = testHost(directory, 'a', { root: home });
   const b = testHost(directory, 'b', { root: join(directory, 'b') });
-  await init(a, { directory: home, kit: join(directory, 'ada.kit'), profile: 'native' });
+  await init(a, { directory: home, recovery: { kit: join(directory, 'ada.kit') }, profile: 'native' });
   await checkpoint(a);
   return { directory, a, b, home, away: join(directory, 'b', 'ada'), bundle: join(directory, 'ada.tar') };
 }

@@ -1,0 +1,127 @@
+import { join, resolve } from 'node:path';
+import type { Digest } from '../core/digest.ts';
+import { parseChain } from '../ledger/chain.ts';
+import { ChunkIndex } from '../store/chunk-index.ts';
+import { LEDGER_FILE } from '../store/layout.ts';
+import { directoryReader } from '../store/reader.ts';
+import { appendRecord } from './append-record.ts';
+import { refuseForeign } from './bundle-target.ts';
+import { packsOf } from './check-store.ts';
+import { foldPacks, smallPacks, type FoldResult } from './fold.ts';
+import { chunkCachePath, openState } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { checkClock, prune, type Pruned } from './prune.ts';
+import { factsPath, readFacts } from './read-state.ts';
+import { hasRules, keptStates, lastWithoutAlarms, pinnedStates, rangesOf, type Retention } from './retention.ts';
+import { statesOf, type StateName } from './revision.ts';
+import { openSession, type HostSession } from './session.ts';
+import { withWriter } from './writer.ts';
+
+export interface GcOptions {
+  readonly keep: Retention;
+  /** Milliseconds for which what nothing needs any more stays. */
+  readonly grace: number;
+  readonly dryRun: boolean;
+}
+
+export interface GcResult {
+  /** States that were kept and given up. */
+  readonly kept: number;
+  readonly expired: number;
+  readonly folded: Pick<FoldResult, 'packs' | 'into' | 'bytes'> | null;
+  readonly pruned: Pruned;
+  /** The record, or null where none was needed. */
+  readonly seq: number | null;
+}
+
+/** So many small packs make a checkpoint fold them by itself, as git does. */
+export const FOLD_AT = 64;
+/** Milliseconds of grace unless told: longer than any copy of a store takes. */
+export const GRACE = 86_400_000;
+
+/**
+ * Gives up the states that no rule keeps, folds small packs, and removes what nothing has needed for the time of grace. The
+ * newest state, the last without alarms and both ends of an open offer stay whatever the rules say.
+ */
+export async function gc(ports: Ports, options: GcOptions): Promise<GcResult> {
+  return withWriter(ports, 'gc', async (session) => {
+    const now = ports.clock.now();
+    checkClock(session.chain, now);
+    const states = statesOf(session.chain);
+    const kept = hasRules(options.keep) ? await keptBy(session, states, options.keep) : new Set(states.map((one) => one.seq));
+    const expired = states.length - kept.size;
+    const after = options.dryRun ? null : await collect(session, { states, kept });
+    const { reader, chain, control } = after?.session ?? session;
+    const pruned = await prune(ports.files, { directory: control, reader, chain }, { now, grace: options.grace, dryRun: options.dryRun });
+    return { kept: kept.size, expired, folded: after?.folded ?? null, pruned, seq: after?.seq ?? null };
+  });
+}
+
+/** Removes from a bundle directory what its own ledger says is needed no more. Takes no key. */
+export async function pruneBundle(
+  ports: Ports,
+  { directory, grace, dryRun }: Omit<GcOptions, 'keep'> & { readonly directory: string },
+): Promise<Pruned> {
+  const target = resolve(ports.cwd, directory);
+  await refuseForeign(await openSession(ports), target);
+  const reader = directoryReader(ports.files, target, directory);
+  const chain = parseChain((await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0));
+  const now = ports.clock.now();
+  checkClock(chain, now);
+  return prune(ports.files, { directory: target, reader, chain }, { now, grace, dryRun });
+}
+
+/** What a checkpoint does where small packs have grown many: folds them, gives no state up, and removes what had its time. */
+export async function foldWhereMany(session: HostSession): Promise<Pick<GcResult, 'folded' | 'pruned'> | null> {
+  const { state, reader, ports } = session;
+  if (state.manifest === null) return null;
+  const packs = await packsOf(state.manifest, { read: (name) => reader.read(name), ledger: state });
+  if (smallPacks({ packs }) < FOLD_AT) return null;
+  const now = ports.clock.now();
+  checkClock(session.chain, now);
+  const { session: after, folded } = await collect(session, { states: statesOf(session.chain), kept: null });
+  const { control: directory, chain } = after;
+  return { folded, pruned: await prune(ports.files, { directory, reader: after.reader, chain }, { now, grace: GRACE }) };
+}
+
+async function collect(
+  session: HostSession,
+  { states, kept }: { readonly states: readonly StateName[]; readonly kept: ReadonlySet<number> | null },
+): Promise<{ readonly session: HostSession; readonly folded: FoldResult | null; readonly seq: number | null }> {
+  const { state, ports, control, reader, host } = session;
+  if (state.manifest === null) return { session, folded: null, seq: null };
+  const newest = await openState({
+    readers: [reader],
+    ledger: state,
+    manifest: state.manifest,
+    identities: [host.identity],
+    cache: { files: ports.files, control },
+  });
+  for (const use of ['main', 'secret'] as const) await newest.objects[use].learn();
+  const expired = kept === null ? [] : rangesOf(states, kept);
+  const left = kept === null || expired.length === 0 ? null : states.filter((one) => kept.has(one.seq));
+  const folded = await foldPacks(session, newest, left);
+  if (expired.length === 0 && folded === null) return { session, folded, seq: null };
+  const after = await appendRecord(session, { kind: 'gc', expired, folded: folded?.pages ?? state.folded });
+  await tidy(
+    after,
+    states.filter((one) => kept !== null && !kept.has(one.seq)),
+  );
+  return { session: after, folded, seq: after.state.seq };
+}
+
+/** Forgets what is kept at hand of states and packs that are gone. */
+async function tidy({ ports, control, reader, state }: HostSession, gone: readonly StateName[]): Promise<void> {
+  const { files } = ports;
+  for (const { manifest } of gone) await files.remove(factsPath({ control }, manifest));
+  if (state.manifest === null) return;
+  const packs = await packsOf(state.manifest, { read: (name) => reader.read(name), ledger: state });
+  const wanted = new Set<Digest>(packs.map((pack) => pack.digest));
+  for (const use of ['main', 'secret'] as const) await ChunkIndex.compact(files, chunkCachePath(control, use), wanted);
+  await files.sweep(join(control, 'local', 'index'), ports.clock.now());
+}
+
+async function keptBy(session: HostSession, states: readonly StateName[], rules: Retention): Promise<ReadonlySet<number>> {
+  const sound = await lastWithoutAlarms(states, (manifest) => readFacts(session, manifest));
+  return new Set([...keptStates(states, rules), ...pinnedStates(states, session.state), ...(sound === null ? [] : [sound.seq])]);
+}
