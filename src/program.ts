@@ -32,6 +32,8 @@ const commands: Program['commands'] = {
   recover: entry('bring an agent back whose host is lost', () => import('./commands/recover.ts')),
   guard: entry('run a command only while this host may act', () => import('./commands/guard.ts')),
   context: entry('print identity and body as two labelled inputs', () => import('./commands/context.ts')),
+  restore: entry('put the tree back to a recorded state', () => import('./commands/restore.ts')),
+  descend: entry('make a new agent of this one', () => import('./commands/descend.ts')),
   gc: entry('give up old states, fold small packs, free space', () => import('./commands/gc.ts')),
   'keys list': entry('who reads the agent, and by which keys', () => import('./commands/keys/list.ts')),
   'keys add': entry('let a further key read all but the secrets', () => import('./commands/keys/add.ts')),
@@ -44,7 +46,7 @@ const commands: Program['commands'] = {
 };
 
 const groups: Program['groups'] = [
-  ['keep', ['init', 'checkpoint', 'pack', 'verify', 'gc']],
+  ['keep', ['init', 'checkpoint', 'pack', 'verify', 'restore', 'gc', 'descend']],
   ['look', ['status', 'log', 'show', 'diff', 'context', 'profile explain']],
   ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'decline', 'close']],
   ['when something is lost', ['recover', 'revoke']],

@@ -19,6 +19,7 @@ import { foldWhereMany } from './gc.ts';
 import { keepFacts } from './read-state.ts';
 import { openSession, type HostSession } from './session.ts';
 import { readProfile } from './root-profile.ts';
+import { refuseUnfinished } from './unfinished.ts';
 import { openStoreWriter } from './store-writer.ts';
 import { changeKeys, freshStoreKeys } from './store-keys.ts';
 import { withWriter } from './writer.ts';
@@ -66,6 +67,7 @@ export async function checkpoint(ports: Ports, options: CheckpointOptions = {}):
 export async function capture(session: HostSession, options: CheckpointOptions): Promise<CheckpointResult> {
   const { ports, control, root, state } = session;
   const { files, processes } = ports;
+  if (options.restored === undefined) await refuseUnfinished(session);
   const profile = await readProfile(session);
   const previous =
     state.manifest === null
@@ -144,7 +146,7 @@ function declaredByRestore({ policy }: LedgerState): readonly Declaration[] {
 }
 
 /** Progress of a walk, for the terminal. */
-export function progressOf(ports: Ports, phase: string): (bytes: bigint) => void {
+export function progressOf(ports: Pick<Ports, 'progress'>, phase: string): (bytes: bigint) => void {
   let files = 0;
   let total = 0n;
   return (bytes) => {

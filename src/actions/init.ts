@@ -12,6 +12,7 @@ import { signRecord, type AgentId, type CosignedKind, type Epoch, type InitRecor
 import { reduce } from '../ledger/reduce.ts';
 import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
+import type { Profile } from '../profile/profile.ts';
 import { appendSigned } from './append-record.ts';
 import type { Ports } from './ports.ts';
 import { checkAgentName } from './agent-name.ts';
@@ -28,7 +29,8 @@ import { underLock } from './writer.ts';
 export interface InitOptions {
   /** The directory to adopt, made where it does not exist. */
   readonly directory: string;
-  readonly profile?: string | undefined;
+  /** The name of a profile, a file, or one that is at hand; found out where none is given. */
+  readonly profile?: string | Profile | undefined;
   readonly name?: string | undefined;
   /** Path of the kit to write, whose recovery key to take, or null for an agent without one. */
   readonly recovery: NewCustodian | null;
@@ -58,7 +60,10 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
       hints: [{ command: 'agent init --recovery-kit FILE --cosign KIND', effect: 'nothing was changed' }],
     });
   const name = checkAgentName(options.name ?? basename(directory));
-  const profile = await chooseProfile(files, { name: options.profile, cwd: ports.cwd, directory });
+  const profile =
+    typeof options.profile === 'object'
+      ? options.profile
+      : await chooseProfile(files, { name: options.profile, cwd: ports.cwd, directory });
   await refuseNested(ports, directory);
   if ((await files.exists(join(directory, CONTROL))) && !(await files.exists(join(directory, CONTROL, FORMAT_FILE))))
     await refuseLiving(ports, directory);

@@ -1,7 +1,7 @@
 import { init, type InitResult } from '../actions/init.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
+import { RECOVERY_FLAGS, recoveryOf } from '../cli/recovery-flags.ts';
 import { columns, count, firstLines, showBytes } from '../cli/text.ts';
-import { AgentError } from '../core/errors.ts';
 import type { CosignedKind } from '../ledger/record.ts';
 
 export default class Init extends AgentCommand {
@@ -13,10 +13,7 @@ export default class Init extends AgentCommand {
   ];
   static override args = { dir: Args.string({ default: '.' }) };
   static override flags = {
-    'recovery-kit': Flags.string({ summary: 'write the recovery key to this new file, and keep it offline', helpValue: 'FILE' }),
-    'no-recovery': Flags.boolean({ summary: 'no recovery key: a lost host is a lost agent' }),
-    custodian: Flags.string({ summary: 'a public Ed25519 key of ssh that is to be the recovery key', helpValue: 'KEY.pub' }),
-    'recovery-recipient': Flags.string({ summary: 'with --custodian: the age recipient to seal to', helpValue: 'age1…' }),
+    ...RECOVERY_FLAGS,
     cosign: Flags.string({
       multiple: true,
       options: ['identity-update', 'evolve', 'memory-repair', 'keys', 'offer'],
@@ -28,28 +25,11 @@ export default class Init extends AgentCommand {
   };
 
   async answer({ flags, args }: CommandInput, { ports }: Context): Promise<Answer> {
-    const kit = flags['recovery-kit'] as string | undefined;
-    const key = flags['custodian'] as string | undefined;
-    const recipient = flags['recovery-recipient'] as string | undefined;
-    if ((key === undefined) !== (recipient === undefined))
-      throw new AgentError('USAGE_WRONG', '--custodian signs and --recovery-recipient opens: both are needed', {
-        hints: [{ command: 'agent init --custodian KEY.pub --recovery-recipient age1…' }],
-      });
-    if ([kit !== undefined, key !== undefined, flags['no-recovery'] === true].filter(Boolean).length !== 1)
-      throw new AgentError('USAGE_WRONG', 'say where the recovery kit goes, or that there is to be none', {
-        hints: [
-          {
-            command: 'agent init --recovery-kit FILE',
-            effect: 'FILE on a medium that you put away; it brings the agent back when the host is lost',
-          },
-          { command: 'agent init --no-recovery', effect: 'a lost host is then a lost agent' },
-        ],
-      });
     const result = await init(ports, {
       directory: String(args['dir']),
       profile: flags['profile'] as string | undefined,
       name: flags['name'] as string | undefined,
-      recovery: kit !== undefined ? { kit } : key !== undefined && recipient !== undefined ? { key, recipient } : null,
+      recovery: recoveryOf(flags, 'agent init'),
       cosigned: (flags['cosign'] as CosignedKind[] | undefined) ?? [],
     });
     return { data: dataOf(result), text: textOf(result) };

@@ -284,7 +284,13 @@ function rehydrate(world: World, rules: Rules, root: Root): readonly Move[] {
   const seen: Seen | null =
     memory.pending === null
       ? memory.seen
-      : { seq: memory.pending.entry.record.seq, digest: memory.pending.entry.digest, epoch: memory.pending.entry.record.epoch, offered: false, custody: 0 };
+      : {
+          seq: memory.pending.entry.record.seq,
+          digest: memory.pending.entry.digest,
+          epoch: memory.pending.entry.record.epoch,
+          offered: false,
+          custody: 0,
+        };
   const relation = compareSeen(chain, seen);
   if (seenRule && relation !== 'none' && relation !== 'contained') return [];
   const takesPlace = memory.registered === slot || (chain.state.holder !== key(host) && memory.registered === null);

@@ -1,0 +1,144 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { AgentError } from '../core/errors.ts';
+import { showName } from '../core/name.ts';
+import { syncTree } from '../install/durable.ts';
+import { stageTree } from '../install/stage.ts';
+import type { Entry, FileEntry } from '../manifest/entry.ts';
+import { selectTree } from '../manifest/select.ts';
+import { chunksOf, walkTree } from '../manifest/tree.ts';
+import type { FileClass } from '../profile/profile.ts';
+import { checkAgentName } from './agent-name.ts';
+import { progressOf } from './checkpoint.ts';
+import type { NewCustodian } from './custody.ts';
+import { init, type InitResult } from './init.ts';
+import { checkKitPlace } from './kit-place.ts';
+import { assertMay } from './may.ts';
+import { mainRoot, sideOf, type OpenState } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { learned, openForReading } from './read-state.ts';
+import { findState } from './revision.ts';
+import { profileOfFacts } from './root-profile.ts';
+import { openSession, type Session } from './session.ts';
+import { lookAtTarget, refuseShort } from './target.ts';
+
+export interface DescendOptions {
+  readonly directory: string;
+  readonly revision?: string | undefined;
+  /** Classes beside identity and body that the new agent gets. */
+  readonly classes: readonly FileClass[];
+  readonly name?: string | undefined;
+  readonly recovery: NewCustodian | null;
+  /** Names the parent in the new agent's first record. Only the parent's holder can prove it. */
+  readonly proof: boolean;
+}
+
+export interface DescendResult extends InitResult {
+  readonly parent: string;
+  readonly seq: number;
+  readonly files: number;
+  /** Files that may hold secrets and were left out whole, of whatever class. */
+  readonly leftOut: readonly string[];
+}
+
+const INHERITED: readonly FileClass[] = ['identity', 'body'];
+
+/**
+ * Makes a new agent of an old one's identity and body: with keys, id and ledger of its own, and none of the parent's private
+ * files but those of the classes that are named. The parent is not changed.
+ */
+export async function descend(ports: Ports, options: DescendOptions): Promise<DescendResult> {
+  const session = await openSession(ports);
+  if (options.proof) assertMay(session, 'checkpoint');
+  const chosen = findState(session, options.revision);
+  const state = await learned(await openForReading(session, chosen.manifest));
+  const name = checkAgentName(options.name ?? basename(resolve(ports.cwd, options.directory)));
+  const path = await freshTarget(ports, options);
+  const { tree, files, bytes, leftOut } = await inheritance(state, new Set([...INHERITED, ...options.classes]));
+  await refuseShort(path, bytes);
+  await stage(ports, { path, state, tree });
+  const made = await init(ports, {
+    directory: path,
+    name,
+    profile: profileOfFacts(state.facts),
+    recovery: options.recovery,
+    parent: options.proof ? parentOf(session) : undefined,
+  });
+  return { ...made, parent: session.name, seq: chosen.seq, files, leftOut };
+}
+
+function parentOf({ state }: Session): {
+  readonly agent: Session['state']['agent'];
+  readonly seq: number;
+  readonly digest: Session['state']['head'];
+} {
+  return { agent: state.agent, seq: state.seq, digest: state.head };
+}
+
+/** A directory that is not there or empty, and a kit that can be written: what init would refuse is refused before. */
+async function freshTarget(ports: Ports, { directory, recovery }: DescendOptions): Promise<string> {
+  const { path, old } = await lookAtTarget(ports, directory, { agent: '' as never });
+  if (old !== null) throw new AgentError('INTERNAL', 'an agent without an id');
+  if (recovery === null || !('kit' in recovery)) return path;
+  const kit = resolve(ports.cwd, recovery.kit);
+  await checkKitPlace(ports, { kit, directory: path });
+  if (await ports.files.exists(kit))
+    throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
+      hints: [{ command: `agent descend '${directory}' --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
+    });
+  return path;
+}
+
+async function inheritance(
+  state: OpenState,
+  classes: ReadonlySet<FileClass>,
+): Promise<{
+  readonly tree: Awaited<ReturnType<typeof selectTree>>;
+  readonly files: number;
+  readonly bytes: bigint;
+  readonly leftOut: readonly string[];
+}> {
+  const side = sideOf(state);
+  const closed = new Set<string>();
+  for await (const { path, entry } of walkTree(side.pages, side.get))
+    if (entry.type === 'file' && (await mayHoldSecrets(path, entry, state))) closed.add(path);
+  let files = 0;
+  let bytes = 0n;
+  const tree = await selectTree(side, (path, entry: Entry) => {
+    if (!classes.has(entry.class) || closed.has(path)) return false;
+    if (entry.type === 'file' && entry.same !== undefined && closed.has(entry.same)) return false;
+    if (entry.type !== 'directory') files++;
+    if (entry.type === 'file') bytes += BigInt(entry.size);
+    return true;
+  });
+  return { tree, files, bytes, leftOut: [...closed].map(showName) };
+}
+
+/** A file that its profile flags, that is of class secret, or a configuration of Git with a password in an address. */
+async function mayHoldSecrets(path: string, entry: FileEntry, state: OpenState): Promise<boolean> {
+  if (entry.class === 'secret' || entry.flags?.includes('secret-bearing') === true) return true;
+  if (!/(^|\/)\.git\/(.*\/)?config$/.test(path) && !/(^|\/)\.git-credentials$/.test(path)) return false;
+  const get = (digest: Parameters<typeof state.objects.main.chunk>[0]): Promise<Buffer> => state.objects.main.chunk(digest);
+  for await (const digest of chunksOf(entry, get)) if (/:\/\/[^/\s]*:[^/\s]*@/.test((await get(digest)).toString('latin1'))) return true;
+  return false;
+}
+
+async function stage(
+  { files, progress }: Ports,
+  { path, state, tree }: { readonly path: string; readonly state: OpenState; readonly tree: Awaited<ReturnType<typeof selectTree>> },
+): Promise<void> {
+  const staging = join(dirname(path), `.${basename(path)}.perdure-staging`);
+  await files.makeDirectory(dirname(path));
+  await files.removeTree(staging);
+  await mkdir(staging, { mode: 0o700 });
+  try {
+    const root = { ...mainRoot(state.facts), pages: tree.pages };
+    await stageTree({ root, get: tree.get, secrets: null }, staging, progressOf({ progress }, 'descend'));
+    await syncTree(staging);
+    await rename(staging, path);
+  } catch (error) {
+    await files.removeTree(staging);
+    throw error;
+  }
+  await files.syncDirectory(dirname(path));
+}

@@ -1,0 +1,269 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { writersOf } from '../capture/quiet.ts';
+import { AgentError } from '../core/errors.ts';
+import { ROOT_PATH, parseRelPath, showName, type RelPath } from '../core/name.ts';
+import { applyTree } from '../install/apply.ts';
+import { syncTree } from '../install/durable.ts';
+import { finishRoot, stageTree, type StagedTree } from '../install/stage.ts';
+import { compareTrees, type Change } from '../manifest/compare.ts';
+import type { Entry } from '../manifest/entry.ts';
+import { selectTree } from '../manifest/select.ts';
+import { findEntry } from '../manifest/tree.ts';
+import type { FileClass } from '../profile/profile.ts';
+import { capture, progressOf } from './checkpoint.ts';
+import { liveGuards } from './guards.ts';
+import { mainRoot, sideOf, type OpenState } from './open-state.ts';
+import { assertMay } from './may.ts';
+import type { Ports } from './ports.ts';
+import { learned, openForReading } from './read-state.ts';
+import { findState, type StateName } from './revision.ts';
+import { readProfile } from './root-profile.ts';
+import { openSession, type HostSession, type Session } from './session.ts';
+import { refuseShort } from './target.ts';
+import { restoreNote } from './unfinished.ts';
+import { openSettled, withWriter } from './writer.ts';
+
+export interface RestoreOptions {
+  readonly revision: string;
+  /** Paths below the root; none for the whole tree. */
+  readonly paths: readonly string[];
+}
+
+/** What goes back. */
+export interface RestorePlan {
+  readonly name: string;
+  /** The record whose state the tree goes back to. */
+  readonly seq: number;
+  readonly at: string;
+  /** Paths that change, by class: added, removed or changed against the newest state. */
+  readonly classes: Readonly<Record<string, number>>;
+  readonly changes: readonly { readonly kind: 'added' | 'removed' | 'changed'; readonly path: string }[];
+  /** Paths that another party may rely on: queues, cursors, and credentials that rotate. */
+  readonly delicate: readonly { readonly path: string; readonly flag: string }[];
+  /** Files of class host and secret, which stay as they are. */
+  readonly stay: number;
+}
+
+export interface RestoreResult extends RestorePlan {
+  readonly session: HostSession;
+  /** The record that says so, or null where nothing had to change. */
+  readonly recorded: number | null;
+}
+
+/** Flags of files whose going back other parties see. */
+const DELICATE: readonly string[] = ['queue', 'cursor', 'ratchet'];
+const STAY: readonly FileClass[] = ['host', 'secret', 'volatile'];
+
+/**
+ * Puts the tree, or paths of it, back to a recorded state. The ledger goes on: what is there now is recorded before, and
+ * the result after. Files of class host and secret stay.
+ */
+export async function restore(
+  ports: Ports,
+  options: RestoreOptions & { readonly confirm: (plan: RestorePlan) => Promise<void> },
+): Promise<RestoreResult> {
+  const { opened, chosen, paths, plan } = await prepare(ports, options);
+  if (plan.changes.length > 0 || (await restoreNote(opened).read()) !== null) await options.confirm(plan);
+  return withWriter(ports, 'restore', async (locked) => {
+    const note = restoreNote(locked);
+    // A tree that an interrupted restore left is a mixture that nobody wants recorded.
+    const before = (await note.read()) === null ? (await capture(locked, {})).session : locked;
+    const { target, wanted, within, plan: now } = await changesTo(before, { chosen, paths });
+    await note.write({ revision: String(chosen.seq), paths: options.paths });
+    await apply(before, { target, wanted, within });
+    const after = await capture(before, { restored: target.digest });
+    await note.clear();
+    return { ...now, session: after.session, recorded: after.recorded ? after.session.state.seq : null };
+  });
+}
+
+/** Tells what a restore would put back; changes nothing. */
+export async function planRestore(ports: Ports, options: RestoreOptions): Promise<RestorePlan> {
+  return (await prepare(ports, options)).plan;
+}
+
+async function prepare(
+  ports: Ports,
+  { revision, paths: named }: RestoreOptions,
+): Promise<{ readonly opened: HostSession; readonly chosen: StateName; readonly paths: readonly RelPath[]; readonly plan: RestorePlan }> {
+  const opened = assertMay(await openSettled(ports), 'restore');
+  await refuseActivity(opened);
+  const chosen = findState(opened, revision);
+  const paths = named.map((path) => relative(opened, path));
+  const { plan } = await changesTo(opened, { chosen, paths });
+  return { opened, chosen, paths, plan };
+}
+
+/** Writes a recorded state, or paths of it, into a new directory: files alone, no agent. Changes nothing of the agent. */
+export async function restoreTo(
+  ports: Ports,
+  { revision, paths, directory }: RestoreOptions & { readonly directory: string },
+): Promise<{
+  readonly name: string;
+  readonly seq: number;
+  readonly path: string;
+  readonly files: number;
+  /** Whether no key opens its secrets, which are then not among the files. */
+  readonly secretsSealed: boolean;
+}> {
+  const session = await openSession(ports);
+  const chosen = findState(session, revision);
+  const state = await learned(await openForReading(session, chosen.manifest));
+  const wanted = await known(state, { paths: paths.map((path) => relative(session, path)), seq: chosen.seq });
+  const target = resolve(ports.cwd, directory);
+  if ((await ports.files.exists(target)) && (await ports.files.list(target)).length > 0)
+    throw new AgentError('TARGET_OCCUPIED', `'${directory}' is not empty`, {
+      hints: [
+        { command: `agent restore ${revision} --to '${target}.new'`, effect: 'a directory that does not exist yet; nothing was changed' },
+      ],
+    });
+  let files = 0;
+  let bytes = 0n;
+  const side = await selectTree(sideOf(state), (path, entry) => {
+    const take = isWithin(path, wanted);
+    if (take) files++;
+    if (take && entry.type === 'file') bytes += BigInt(entry.size);
+    return take;
+  });
+  await refuseShort(target, bytes);
+  const staging = join(dirname(target), `.${basename(target)}.perdure-staging`);
+  const tree = treeOf(state, side);
+  await ports.files.makeDirectory(dirname(target));
+  await ports.files.removeTree(staging);
+  await mkdir(staging, { mode: 0o700 });
+  try {
+    await stageTree(tree, staging, progressOf(ports, 'restore'));
+    finishRoot(staging, tree.root);
+    await syncTree(staging);
+    await rename(staging, target);
+  } catch (error) {
+    await ports.files.removeTree(staging);
+    throw error;
+  }
+  await ports.files.syncDirectory(dirname(target));
+  return {
+    name: session.name,
+    seq: chosen.seq,
+    path: target,
+    files,
+    secretsSealed: state.secretsSealed,
+  };
+}
+
+/** What differs between the newest state and an older one, of the paths that are asked for and that may go back. */
+async function changesTo(
+  session: HostSession,
+  { chosen, paths }: { readonly chosen: StateName; readonly paths: readonly RelPath[] },
+): Promise<{
+  readonly target: OpenState;
+  readonly wanted: readonly Change[];
+  /** The paths that were asked for. */
+  readonly within: readonly RelPath[];
+  readonly plan: RestorePlan;
+}> {
+  const { state, name } = session;
+  const head = await learned(await openForReading(session, state.manifest ?? chosen.manifest));
+  const target = await learned(await openForReading(session, chosen.manifest));
+  const within = await known(target, { paths, seq: chosen.seq, head });
+  const wanted: Change[] = [];
+  let stay = 0;
+  for await (const change of compareTrees(sideOf(head), sideOf(target))) {
+    if (!isWithin(change.path, within)) continue;
+    if (STAY.includes(entryOf(change).class)) stay++;
+    else wanted.push(change);
+  }
+  const classes: Record<string, number> = {};
+  const visible = wanted.filter((one) => one.kind !== 'times' && entryOf(one).type !== 'directory');
+  for (const change of visible) classes[entryOf(change).class] = (classes[entryOf(change).class] ?? 0) + 1;
+  const delicate = visible.flatMap((change) =>
+    (entryOf(change).flags ?? []).filter((flag) => DELICATE.includes(flag)).map((flag) => ({ path: showName(change.path), flag })),
+  );
+  const changes = visible.map(({ kind, path }) => ({ kind: kind as 'added' | 'removed' | 'changed', path: showName(path) }));
+  return { target, wanted, within, plan: { name, seq: chosen.seq, at: chosen.at, classes, changes, delicate, stay } };
+}
+
+async function apply(
+  { ports, control, root }: HostSession,
+  { target, wanted, within }: { readonly target: OpenState; readonly wanted: readonly Change[]; readonly within: readonly RelPath[] },
+): Promise<void> {
+  const removed = wanted.filter((one) => one.kind === 'removed').map((one) => one.path);
+  const paths = new Set<string>(wanted.map((one) => one.path));
+  // A directory whose content changed gets its own time back, too.
+  const touched = new Set<string>();
+  for (const path of paths) for (let at = parentOf(path); at !== ''; at = parentOf(at)) touched.add(at);
+  const owns = (path: RelPath): boolean => isWithin(path, within);
+  const tree = await selectTree(sideOf(target), (path, entry) => paths.has(path) || (entry.type === 'directory' && touched.has(path)));
+  const staging = join(control, 'local', 'restore-staging');
+  await ports.files.removeTree(staging);
+  await ports.files.makeDirectory(staging);
+  await stageTree(treeOf(target, tree), staging, progressOf(ports, 'restore'));
+  await applyTree(root, { staging, tree, removed, owns });
+  if (wanted.length > 0 && owns(ROOT_PATH)) finishRoot(root, mainRoot(target.facts));
+  await ports.files.removeTree(staging);
+}
+
+function treeOf(state: OpenState, side: Awaited<ReturnType<typeof selectTree>>): StagedTree {
+  const { sheet } = state;
+  return {
+    root: { ...mainRoot(state.facts), pages: side.pages },
+    get: side.get,
+    secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
+  };
+}
+
+/** Refuses while something runs or writes: what it has in memory would go over what is put back. */
+async function refuseActivity(session: HostSession): Promise<void> {
+  const [guard] = liveGuards(session);
+  if (guard !== undefined)
+    throw new AgentError('GUARD_RUNNING', `guard ${String(guard.pid)} runs '${guard.command}' in '${session.name}'`, {
+      hints: [{ command: 'agent fence', effect: 'ends it; a restore may go on while the agent is fenced, then agent resume' }],
+    });
+  const { writers } = writersOf({ root: session.root, profile: await readProfile(session), processes: session.ports.processes });
+  const [writer] = writers;
+  if (writer !== undefined)
+    throw new AgentError('WRITER_FOUND', `process ${String(writer.pid)} (${writer.program}) has '${writer.path}' open for writing`, {
+      hints: [{ command: `kill ${String(writer.pid)}`, effect: 'then restore again; nothing was changed' }],
+    });
+}
+
+/** Paths that are in the state, or in the newest one; throws PATH_UNKNOWN. */
+async function known(
+  state: OpenState,
+  { paths, seq, head }: { readonly paths: readonly RelPath[]; readonly seq: number; readonly head?: OpenState },
+): Promise<readonly RelPath[]> {
+  for (const path of paths) {
+    if (path === ROOT_PATH) continue;
+    const there = await Promise.all(
+      [state, ...(head === undefined ? [] : [head])].map((one) => findEntry(sideOf(one).pages, path, sideOf(one).get)),
+    );
+    if (there.every((entry) => entry === null))
+      throw new AgentError('PATH_UNKNOWN', `'${showName(path)}' is not in record ${String(seq)}`, {
+        hints: [{ command: `agent show ${String(seq)}:`, effect: 'lists what is; nothing was changed' }],
+      });
+  }
+  return paths.length === 0 ? [ROOT_PATH] : paths;
+}
+
+/** A path that a person gave, from the directory where the command runs, as one below the root. */
+function relative({ root, ports }: Pick<Session, 'root' | 'ports'>, path: string): RelPath {
+  const absolute = resolve(ports.cwd, path);
+  if (absolute === root) return ROOT_PATH;
+  if (absolute.startsWith(`${root}/`)) return parseRelPath(absolute.slice(root.length + 1));
+  throw new AgentError('PATH_UNKNOWN', `'${path}' does not lie in '${root}'`, {
+    hints: [{ command: `cd '${root}'`, effect: 'paths are taken from the current directory, or from that of -C' }],
+  });
+}
+
+/** Whether a path is one of some paths, or lies below one of them. */
+function isWithin(path: RelPath, paths: readonly RelPath[]): boolean {
+  return paths.some((one) => one === ROOT_PATH || path === one || path.startsWith(`${one}/`));
+}
+
+function entryOf(change: Change): Entry {
+  return change.kind === 'removed' ? change.before : change.after;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}

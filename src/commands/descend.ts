@@ -1,0 +1,55 @@
+import { descend } from '../actions/descend.ts';
+import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
+import { RECOVERY_FLAGS, recoveryOf } from '../cli/recovery-flags.ts';
+import { count, firstLines } from '../cli/text.ts';
+import type { FileClass } from '../profile/profile.ts';
+
+export default class Descend extends AgentCommand {
+  static override summary = "make a new agent of this one's identity and body";
+  static override usage = 'descend DIR --recovery-kit FILE | --no-recovery [--class CLASS] [--from REV] [--proof]';
+  static override description =
+    "The new agent has keys, an id and a ledger of its own, and none of the parent's private files but those of the classes\nthat you name. Files that may hold secrets are left out whole and listed. The parent goes on as it is.";
+  static override examples = [
+    'agent descend ../bea --recovery-kit /media/stick/bea.kit',
+    'agent descend ../bea --no-recovery --class memory',
+  ];
+  static override statuses = ['12 no key fits', '14 may not prove its parent'];
+  static override args = { dir: Args.string({ required: true }) };
+  static override flags = {
+    ...RECOVERY_FLAGS,
+    class: Flags.string({
+      multiple: true,
+      options: ['memory', 'workflow', 'config', 'artifact'],
+      summary: 'a class that it gets, too: memory, workflow, config, artifact',
+      helpValue: 'CLASS',
+    }),
+    from: Flags.string({ summary: 'the state that it is made of (HEAD)', helpValue: 'REV' }),
+    name: Flags.string({ summary: "what people call it (the directory's name)", helpValue: 'N' }),
+    proof: Flags.boolean({ summary: "name the parent in the new agent's first record, for whoever has both ledgers" }),
+  };
+
+  async answer({ flags, args }: CommandInput, { ports }: Context): Promise<Answer> {
+    const { session, parent, seq, files, leftOut } = await descend(ports, {
+      directory: String(args['dir']),
+      revision: flags['from'] as string | undefined,
+      classes: (flags['class'] as FileClass[] | undefined) ?? [],
+      name: flags['name'] as string | undefined,
+      recovery: recoveryOf(flags, 'agent descend DIR'),
+      proof: flags['proof'] === true,
+    });
+    return {
+      data: { agent: session.state.agent, name: session.name, root: session.root, parent, seq, files, leftOut },
+      text: `${session.name} is an agent: ${session.state.agent.slice(0, 12)} in ${session.root}, ${count(files, 'file')} of ${parent}, record ${String(seq)}\nnext: edit its identity, which is its parent's word for word; then agent -C '${session.root}' checkpoint\n`,
+      notes:
+        leftOut.length === 0
+          ? []
+          : [
+              'left out, since they may hold secrets:',
+              ...firstLines(
+                leftOut.map((path) => `  ${path}`),
+                50,
+              ),
+            ],
+    };
+  }
+}
