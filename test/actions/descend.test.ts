@@ -31,7 +31,12 @@ describe('descend', () => {
     const { a, home, directory } = await adopted(temporary(), tree);
     const before = listing(home);
     const path = join(directory, 'bea');
-    const { session, leftOut, files } = await descend(a, { directory: path, classes: [], recovery: { kit: join(directory, 'bea.kit') }, proof: false });
+    const { session, leftOut, files } = await descend(a, {
+      directory: path,
+      classes: [],
+      recovery: { kit: join(directory, 'bea.kit') },
+      proof: false,
+    });
     expect(leftOut).toEqual(['body/.git/config', 'private/secrets/chat.env']);
     expect(files).toBe(2);
     expect(existsSync(join(path, 'private/self.json'))).toBe(true);
@@ -57,7 +62,10 @@ describe('descend', () => {
     expect(existsSync(join(path, 'private/state/tasks.json'))).toBe(false);
     const [first] = session.chain.records;
     const parent = await openRoot(a, home);
-    expect(first?.record).toMatchObject({ kind: 'init', parent: { agent: parent.state.agent, seq: parent.state.seq, digest: parent.state.head } });
+    expect(first?.record).toMatchObject({
+      kind: 'init',
+      parent: { agent: parent.state.agent, seq: parent.state.seq, digest: parent.state.head },
+    });
   });
 
   test('a target that is there is refused', async () => {
@@ -70,4 +78,3 @@ describe('descend', () => {
     await expect(descend(a, { ...options, directory: join(home, 'body/child') })).rejects.toMatchObject({ code: 'TARGET_OCCUPIED' });
   });
 });
-

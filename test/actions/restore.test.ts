@@ -11,7 +11,8 @@ import { at } from '../support/host.ts';
 import { listing, nativeAgent, temporary } from '../support/tree.ts';
 
 const yes = { confirm: () => Promise.resolve() };
-const back = (ports: Ports, revision: string, paths: readonly string[] = []): ReturnType<typeof restore> => restore(ports, { revision, paths, ...yes });
+const back = (ports: Ports, revision: string, paths: readonly string[] = []): ReturnType<typeof restore> =>
+  restore(ports, { revision, paths, ...yes });
 
 function tree(root: string): void {
   nativeAgent(root);

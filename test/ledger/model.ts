@@ -36,6 +36,11 @@ export interface World {
   readonly past: Readonly<Record<HostName, readonly Memory[]>>;
   /** What is true: the newest record that somebody entitled signed, and whether it stopped the agent. */
   readonly truth: { readonly head: string; readonly stopped: boolean };
+  /**
+   * Hosts of which a person said, by a revoke or a recover, that they are off: the record that says so. Such a host does
+   * nothing until it has seen that record; that is what the person promised.
+   */
+  readonly off: Readonly<Record<HostName, string | null>>;
 }
 
 /** What an experiment changes in the program's rules. */
@@ -47,9 +52,10 @@ export interface Rules {
   /** Parts of the world that a smaller one leaves out, so that it can be visited to its end. */
   readonly restores: boolean;
   readonly checkpoints: boolean;
+  readonly custody: boolean;
 }
 
-export const RULES: Rules = { conditions: CONDITIONS, records: 5, order: APPEND_ORDER, restores: true, checkpoints: true };
+export const RULES: Rules = { conditions: CONDITIONS, records: 5, order: APPEND_ORDER, restores: true, checkpoints: true, custody: false };
 
 export interface Move {
   readonly name: string;
@@ -65,6 +71,7 @@ interface Chain {
 const entries = new Map<string, Entry>();
 const chains = new WeakMap<Rules['conditions'], Map<string, Chain | null>>();
 
+const RECOVERY = 'R' as unknown as PublicKey;
 const key = (host: HostName): PublicKey => host as unknown as PublicKey;
 
 export function firstWorld(): World {
@@ -77,14 +84,20 @@ export function firstWorld(): World {
     at: '',
     recipient: '',
     nonce: '',
-    recovery: [],
+    recovery: [{ key: RECOVERY, recipient: '' }],
     policy: { cosigned: [] },
   } as LedgerRecord;
   const entry = { record, digest: 'i' as Digest };
   entries.set('i', entry);
   const fresh: Memory = { seen: null, pending: null, registered: null, self: 'same' };
   const holder: Memory = { ...fresh, seen: { seq: 0, digest: entry.digest, epoch: 1, offered: false, custody: 0 }, registered: 0 };
-  return { media: ['i'], memories: { A: holder, B: fresh, C: fresh }, past: { A: [], B: [], C: [] }, truth: { head: 'i', stopped: false } };
+  return {
+    media: ['i'],
+    memories: { A: holder, B: fresh, C: fresh },
+    past: { A: [], B: [], C: [] },
+    truth: { head: 'i', stopped: false },
+    off: { A: null, B: null, C: null },
+  };
 }
 
 /** All roots that may act now, whatever lies in them. */
@@ -92,12 +105,19 @@ export function actors(world: World, rules: Rules): readonly string[] {
   const found: string[] = [];
   for (const host of HOSTS)
     for (const slot of SLOTS)
-      if (world.media.some((head) => may(world, rules, { host, slot, head }, 'act') !== null)) found.push(`${host}${String(slot)}`);
+      if (!isOff(world, host) && world.media.some((head) => may(world, rules, { host, slot, head }, 'act') !== null))
+        found.push(`${host}${String(slot)}`);
   return found;
 }
 
 function restored(memory: Memory): Memory {
   return { ...memory, self: 'restored', pending: memory.pending === null ? null : { ...memory.pending, home: 'restored' } };
+}
+
+/** Whether a host is off, as a person said, and has not seen the record that says so. */
+function isOff(world: World, host: HostName): boolean {
+  const said = world.off[host];
+  return said !== null && world.memories[host].seen?.digest.startsWith(said) !== true;
 }
 
 interface Root {
@@ -150,6 +170,11 @@ function may(world: World, rules: Rules, root: Root, action: Action): Standing |
 export function moves(world: World, rules: Rules): readonly Move[] {
   const found: Move[] = [];
   for (const host of HOSTS) {
+    if (isOff(world, host)) {
+      for (const head of world.media)
+        if (head.startsWith(world.off[host] ?? '-')) found.push(...rehydrate(world, rules, { host, slot: 0, head }));
+      continue;
+    }
     for (const slot of SLOTS) for (const head of world.media) found.push(...rootMoves(world, rules, { host, slot, head }));
     if (rules.restores)
       for (const memory of world.past[host])
@@ -192,8 +217,46 @@ function rootMoves(world: World, rules: Rules, root: Root): readonly Move[] {
     write('resume-here', { kind: 'resume', asserted: 'here' });
   }
   write('accept-loss', { kind: 'resume', asserted: 'accept-loss' });
+  if (rules.custody) found.push(...revoke(world, rules, root), ...recover(world, rules, root));
   found.push(...rehydrate(world, rules, root), ...close(world, rules, root));
   return found;
+}
+
+/** The source takes its offer back: by the recovery key, where a person knows that the target has not promoted; or it tries to without. */
+function revoke(world: World, rules: Rules, root: Root): readonly Move[] {
+  const { host } = root;
+  const standing = may(world, rules, root, 'revoke');
+  const offer = standing?.state.offer;
+  if (standing === null || offer == null || standing.state.holder !== key(host) || standing.state.seq >= rules.records) return [];
+  const record = { kind: 'revoke', offer: offer.digest, sealed: '' } as const;
+  const ready = settleHere(world, rules, root);
+  const target = HOSTS.find((one) => key(one) === offer.target);
+  const truthful = world.truth.head === standing.state.head && target !== undefined && target !== host;
+  return [
+    ...append(ready.world, rules, ready.root, { standing, record }),
+    ...(truthful ? append(ready.world, rules, ready.root, { standing, record, by: RECOVERY, off: [target] }) : []),
+  ];
+}
+
+/** A host takes the agent over from any ledger; a person says that all others are off. */
+function recover(world: World, rules: Rules, root: Root): readonly Move[] {
+  const { host, slot } = root;
+  const found = look(world, rules, root);
+  if (found === null || found.standing.state.seq >= rules.records || may(world, rules, root, 'act') !== null) return [];
+  // On a host directory that was put back, a recover from an older ledger forgets a later recover of this very host: nothing
+  // here knows better than the person, who tells the truth.
+  if (world.memories[host].self !== 'same' && world.truth.head !== found.standing.state.head) return [];
+  const { seen } = found.standing;
+  const gone = seen !== null && found.standing.relation !== 'contained';
+  const dropped = gone ? [{ seq: seen.seq, digest: seen.digest, epoch: seen.epoch }] : [];
+  const record = { kind: 'recover', holder: key(host), recipient: '', dropped, storeKeys: [], sealed: '' } as const;
+  const ready = settleHere(withMemory(world, host, { ...world.memories[host], registered: slot }), rules, root);
+  return append(ready.world, rules, ready.root, {
+    standing: found.standing,
+    record,
+    by: RECOVERY,
+    off: HOSTS.filter((one) => one !== host),
+  });
 }
 
 /** Signs a record and appends it, cut after each step of the program's order. */
@@ -201,32 +264,48 @@ function append(
   world: World,
   rules: Rules,
   root: Root,
-  { standing, record }: { readonly standing: Standing; readonly record: Partial<LedgerRecord> },
+  {
+    standing,
+    record,
+    by = key(root.host),
+    off = [],
+  }: {
+    readonly standing: Standing;
+    readonly record: Partial<LedgerRecord>;
+    readonly by?: PublicKey;
+    /** Hosts that a person says are off. */
+    readonly off?: readonly HostName[];
+  },
 ): readonly Move[] {
   const { host, slot, head } = root;
   const { state } = standing;
   const asserted = record.kind === 'resume' ? record.asserted : undefined;
   const kind = record.kind as Exclude<LedgerRecord['kind'], 'init'>;
-  const code = `${kind === 'resume' ? (asserted ?? 'resume') : kind}${record.kind === 'offer' ? `>${String(record.target)}` : ''}`;
+  const code = `${by === RECOVERY || kind !== 'revoke' ? '' : 'forged-'}${kind === 'resume' ? (asserted ?? 'resume') : kind}${record.kind === 'recover' ? `(${String(record.dropped?.map((one) => `${String(one.epoch)}${one.digest.slice(-4)}`).join())})` : ''}${record.kind === 'offer' ? `>${String(record.target)}` : ''}`;
   const full = {
     ...record,
     seq: state.seq + 1,
     prev: head,
     agent: state.agent,
-    by: key(host),
-    epoch: epochAfter(state, { kind, asserted }),
+    by,
+    epoch: epochAfter(state, { ...(record as { kind: typeof kind }), asserted }),
   } as LedgerRecord;
   const forsaken = record.kind === 'resume' && record.forsaken !== undefined ? `-${record.forsaken.digest}` : '';
   const digest = `${head}/${host}:${code}${forsaken === '' ? '' : `(${forsaken.length.toString()}${forsaken.slice(-6)})`}` as Digest;
   const entry: Entry = { record: full, digest };
   entries.set(digest, entry);
+  // A record that no reader takes is none.
+  if (kind === 'revoke' && chainOf(digest, rules) === null) return [];
   const { order } = rules;
   const found: Move[] = [];
   for (let cut = 1; cut <= order.length; cut++) {
     let now = world;
     const steps: AppendSteps<void> = {
       pending: () =>
-        (now = withMemory(now, host, { ...now.memories[host], pending: { entry, slot, home: 'same' } }, truthAfter(now, entry))),
+        (now = {
+          ...withMemory(now, host, { ...now.memories[host], pending: { entry, slot, home: 'same' } }, truthAfter(now, entry)),
+          off: { ...now.off, ...Object.fromEntries(off.map((one) => [one, digest])) },
+        }),
       claim: () => undefined,
       append: () => (now = withMedia(now, digest)),
       settle: () => (now = withMemory(now, host, settledMemory(now.memories[host], { entry, slot, home: 'same' }, rules))),
@@ -243,7 +322,7 @@ function append(
 function settledMemory(memory: Memory, { entry, slot, home }: NonNullable<Memory['pending']>, rules: Rules): Memory {
   const chain = chainOf(entry.digest, rules);
   const { record } = entry;
-  const confirmed = record.kind === 'promote' || (record.kind === 'resume' && record.asserted === 'here');
+  const confirmed = record.kind === 'promote' || record.kind === 'recover' || (record.kind === 'resume' && record.asserted === 'here');
   return {
     seen: chain === null ? memory.seen : seenOf(chain.state),
     pending: null,
@@ -359,12 +438,12 @@ function memoryKey(memory: Memory): string {
 }
 
 /** Names a world; worlds with the same name go on alike. */
-export function worldKey({ media, memories, past, truth }: World, { restores }: Rules): string {
+export function worldKey({ media, memories, past, truth, off }: World, { restores }: Rules): string {
   const known = HOSTS.map((host) => `${memoryKey(memories[host])}${restores ? `|${past[host].map(memoryKey).join()}` : ''}`);
-  return [media.join(), ...known, truth.head, String(truth.stopped)].join('\n');
+  return [media.join(), ...known, truth.head, String(truth.stopped), HOSTS.map((host) => off[host] ?? '-').join()].join('\n');
 }
 
 /** The experiment's rules without one condition. */
 export function without(name: Condition['name']): Rules {
-  return { ...RULES, conditions: CONDITIONS.filter((one) => one.name !== name) };
+  return { ...RULES, custody: name === 'custody', restores: name !== 'custody', conditions: CONDITIONS.filter((one) => one.name !== name) };
 }

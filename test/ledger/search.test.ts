@@ -17,6 +17,13 @@ describe('the exhaustive search over the rules of authority', () => {
     expect(found.exhausted).toBe(true);
   });
 
+  test('nor where recovery keys revoke and recover, as long as what a person says of the other hosts is true', () => {
+    const found = explore({ ...RULES, custody: true, checkpoints: false }, { depth: 4, limit: 1_000_000 });
+    expect(found.broken).toBeNull();
+    expect(found.exhausted).toBe(true);
+    expect(found.worlds).toBeGreaterThan(20_000);
+  });
+
   test('nor on long random walks', () => {
     let random = 12345;
     const next = (below: number): number => (random = (random * 1103515245 + 12345) % 2147483648) % below;
@@ -24,12 +31,13 @@ describe('the exhaustive search over the rules of authority', () => {
       let world: World = firstWorld();
       const path: string[] = [];
       for (let step = 0; step < 25; step++) {
-        const options = moves(world, RULES);
+        const rules = { ...RULES, custody: walk % 2 === 1 };
+        const options = moves(world, rules);
         const move = options[next(options.length)];
         if (move === undefined) break;
         world = move.world;
         path.push(move.name);
-        const acting = actors(world, RULES);
+        const acting = actors(world, rules);
         expect(acting.length, path.join('\n')).toBeLessThanOrEqual(world.truth.stopped ? 0 : 1);
       }
     }
