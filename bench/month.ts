@@ -33,6 +33,7 @@ const ports: Ports = {
   start: { directory: root, exact: false },
   cwd: root,
   progress: () => undefined,
+  fileSystem: () => Promise.resolve(null),
 };
 const unique = new Map<string, number>();
 

@@ -28,6 +28,7 @@ for (const file of names) {
 const code = standalone.default(ajv, exported);
 if (/\brequire\(/.test(code)) throw new Error('a validator needs a run-time module of ajv; avoid that keyword in the schema');
 const out = new URL('src/core/generated/', here);
+const script = readFileSync(new URL('docs/format/verify.sh', here), 'utf8');
 mkdirSync(out, { recursive: true });
 writeFileSync(new URL('validators.js', out), code);
 writeFileSync(
@@ -36,3 +37,5 @@ writeFileSync(
     .map((name) => `export declare function ${name}(value: unknown): boolean;\n`)
     .join(''),
 );
+writeFileSync(new URL('verify-script.js', out), `export const VERIFY_SCRIPT = ${JSON.stringify(script)};\n`);
+writeFileSync(new URL('verify-script.d.ts', out), 'export declare const VERIFY_SCRIPT: string;\n');

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { AgentError } from '../core/errors.ts';
 import { parseChain, type Chain } from '../ledger/chain.ts';
 import { compareSeen, seenOf } from '../ledger/seen.ts';
-import { FORMAT_FILE, LEDGER_FILE } from '../store/layout.ts';
+import { FORMAT_FILE, LEDGER_FILE, SCRIPT_FILE } from '../store/layout.ts';
 import { checkFormat, directoryReader } from '../store/reader.ts';
 import type { Session } from './session.ts';
 
@@ -28,7 +28,7 @@ export async function refuseForeign({ ports, chain, name }: Session, target: str
   const bytes = await reader.read(LEDGER_FILE);
   if (bytes === null) {
     // A first pack that was cut has packs and no ledger yet.
-    if (names.every((one) => [FORMAT_FILE, 'packs', 'keys', 'packlists', 'manifests'].includes(one))) return;
+    if (names.every((one) => [FORMAT_FILE, SCRIPT_FILE, 'packs', 'keys', 'packlists', 'manifests'].includes(one))) return;
     throw new AgentError('TARGET_OCCUPIED', `'${target}' holds something else`, {
       hints: [{ command: 'agent pack -o NEW-DIR', effect: 'nothing was changed' }],
     });

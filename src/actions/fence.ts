@@ -13,6 +13,7 @@ import { runHooks, type HookOutcome } from './hooks.ts';
 import { openState } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { hostLabel } from './refusal.ts';
+import { sentTo } from './sent.ts';
 import { assertMay } from './may.ts';
 import { openSession, type HostSession, type Session } from './session.ts';
 import { readProfile } from './root-profile.ts';
@@ -116,25 +117,27 @@ function alreadyOffered(session: Session, { to }: FenceOptions): FenceResult | n
   return { session: { ...session, host, view }, checkpoint: null, ended: [], unseen: 0, offeredTo: hostLabel(session, key), hooks: 'none' };
 }
 
+/** The key of a host that a person names; throws HOST_UNKNOWN. Says nothing of whether it may be trusted. */
+export function keyOf(session: Pick<HostSession, 'host'>, target: FenceTarget): Invite['by'] {
+  return 'invite' in target ? target.invite.by : knownHost(session, target.known).key;
+}
+
+function knownHost({ host }: Pick<HostSession, 'host'>, name: string): HostSession['host']['known'][number] {
+  const matches = host.known.filter((one) => one.label === name || one.key === name);
+  const [match] = matches;
+  if (match !== undefined && matches.length === 1) return match;
+  throw new AgentError(
+    'HOST_UNKNOWN',
+    match === undefined ? `'${name}' is neither a file nor a host that this one knows` : `several known hosts are called '${name}'`,
+    { hints: [{ command: 'agent fence --to INVITE --accept-new', effect: "with the file that the target's `agent invite` printed" }] },
+  );
+}
+
 /** Checks that the target may be trusted: a known host, its six words, or a channel that the user vouches for. */
 function trusted(session: HostSession, { to, expect, acceptNew }: FenceOptions): Target {
   const { known } = session.host;
   if (to === undefined) throw new AgentError('INTERNAL', 'no target');
-  if ('known' in to) {
-    const matches = known.filter((one) => one.label === to.known || one.key === to.known);
-    const [match] = matches;
-    if (match === undefined || matches.length > 1)
-      throw new AgentError(
-        'HOST_UNKNOWN',
-        match === undefined
-          ? `'${to.known}' is neither a file nor a host that this one knows`
-          : `several known hosts are called '${to.known}'`,
-        {
-          hints: [{ command: 'agent fence --to INVITE --accept-new', effect: "with the file that the target's `agent invite` printed" }],
-        },
-      );
-    return { ...match, has: [] };
-  }
+  if ('known' in to) return { ...knownHost(session, to.known), has: [] };
   const { by, recipient, label, has } = to.invite;
   const target = { key: by, recipient, label, has };
   if (by === session.host.key.publicKey)
@@ -206,7 +209,8 @@ async function offer(done: CheckpointResult, target: Target, custodian: Custodia
   const opened = await openState({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
   const ids = [...new Set(opened.packs.map((pack) => pack.key))].filter((id) => state.keys.storeKeys[id]?.use === 'main');
   const shared = await changeKeys(session, { again: { keys: opened.keys, ids, alsoTo: target.recipient } });
-  const has = target.has.find((one) => one.agent === state.agent)?.manifest;
+  // What the target says that it has, or what was packed for it while the agent ran.
+  const has = target.has.find((one) => one.agent === state.agent)?.manifest ?? (await sentTo(session, target.key)) ?? undefined;
   const since = has !== undefined && (await readManifest((name) => reader.read(name), has)) !== null ? { since: has } : {};
   const offered = await appendRecord(shared, { kind: 'offer', manifest, target: target.key, ...since }, { custodian });
   const knowing = withKnown(offered.host, { key: target.key, recipient: target.recipient, label: target.label }, ports.clock.now());

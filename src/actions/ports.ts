@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Files } from '../core/files.ts';
 import type { Machine } from '../host/home.ts';
+import type { FileSystemKind } from '../providers/file-system.ts';
 import type { ProcessTable } from '../providers/processes.ts';
 
 /** Tells a person that long work goes on. */
@@ -21,4 +22,6 @@ export interface Ports {
   /** The directory from which relative paths of arguments are taken: that of `-C`, or the current one. */
   readonly cwd: string;
   readonly progress: Progress;
+  /** The file system of a path; null where the system does not tell. */
+  readonly fileSystem: (path: string) => Promise<FileSystemKind | null>;
 }

@@ -39,7 +39,7 @@ export async function prune(
   let waiting = 0;
   for (const { name, size } of await reader.list()) {
     const kind = kindOfFile(name);
-    if (kind === null || kind === 'format' || kind === 'ledger' || needed.has(name)) continue;
+    if (kind === null || kind === 'format' || kind === 'ledger' || kind === 'script' || needed.has(name)) continue;
     if (isPassphraseFile(name, chain.state)) continue;
     const path = join(directory, name);
     if (((await files.modified(path)) ?? now) > now - grace) {

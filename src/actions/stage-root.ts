@@ -63,7 +63,7 @@ async function stageControl(
   const { files } = ports;
   const names = new Set((await Promise.all(readers.map((reader) => reader.list()))).flat().map((file) => file.name));
   for (const name of [...names].sort()) {
-    if (kindOfFile(name) === null || name === LEDGER_FILE || name === FORMAT_FILE) continue;
+    if ([null, 'script', 'ledger', 'format'].includes(kindOfFile(name))) continue;
     const path = join(control, name);
     if (old !== null && (await isWhole(old, name))) {
       await files.makeDirectory(dirname(path));

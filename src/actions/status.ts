@@ -24,7 +24,7 @@ export interface StatusResult {
   readonly why: string;
   readonly holder: string;
   readonly awaits: string | null;
-  readonly newest: { readonly at: string; readonly seq: number; readonly facts: Facts | null } | null;
+  readonly newest: { readonly at: string; readonly seq: number; readonly age: number; readonly facts: Facts | null } | null;
   readonly changes: LiveDifference['changes'] | null;
   readonly guards: readonly GuardNote[];
   readonly next: readonly Hint[];
@@ -57,7 +57,10 @@ export async function status(ports: Ports): Promise<StatusResult> {
     holder: hostLabel(session, state.holder),
     awaits:
       state.offer === null ? null : promotable ? 'your word: promote or decline' : `the reply of ${hostLabel(session, state.offer.target)}`,
-    newest: last === undefined ? null : { at: last.record.at, seq: last.record.seq, facts },
+    newest:
+      last === undefined
+        ? null
+        : { at: last.record.at, seq: last.record.seq, age: Math.max(0, ports.clock.now() - Date.parse(last.record.at)), facts },
     changes,
     guards,
     next: promotable

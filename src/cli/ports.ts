@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ports } from '../actions/ports.ts';
 import { createFiles } from '../core/files.ts';
+import { fileSystemOf } from '../providers/file-system.ts';
 import { readMachine } from '../providers/machine.ts';
 import { createProcessTable } from '../providers/processes.ts';
 import { progressLine } from './progress.ts';
@@ -26,5 +27,6 @@ export function realPorts(terminal: Terminal, exactRoot: string | undefined): Po
     start: { directory: resolve(cwd, exactRoot ?? '.'), exact: exactRoot !== undefined },
     cwd: terminal.cwd,
     progress: progressLine(terminal),
+    fileSystem: fileSystemOf,
   };
 }

@@ -7,6 +7,8 @@ import { AgentError, systemCode } from '../core/errors.ts';
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** The file that was started. */
+  readonly program: string;
   /** Whether a person can be asked. */
   readonly interactive: boolean;
   readonly outIsTerminal: boolean;
@@ -30,6 +32,7 @@ export function processTerminal(): Terminal {
   return {
     env: process.env,
     cwd: process.cwd(),
+    program: process.argv[1] ?? '',
     interactive: stdin.isTTY && stderr.isTTY,
     outIsTerminal: stdout.isTTY,
     errIsTerminal: stderr.isTTY,

@@ -1,14 +1,11 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult, type FenceTarget } from '../actions/fence.ts';
+import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult } from '../actions/fence.ts';
 import { openCustodian } from '../actions/custodian.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { duration } from '../cli/duration.ts';
-import { readDocument, type Terminal } from '../cli/terminal.ts';
+import { readHost } from '../cli/host-argument.ts';
 import { count, hookNotes } from '../cli/text.ts';
 import { STATUS, isAgentError } from '../core/errors.ts';
-import { parseInvite } from '../ledger/message.ts';
 
 export default class Fence extends AgentCommand {
   static override summary = 'stop the agent from acting and, with --to, offer it to another host';
@@ -39,7 +36,7 @@ export default class Fence extends AgentCommand {
   async answer(input: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const { flags } = input;
     const named = flags['to'] as string | undefined;
-    const to = named === undefined ? undefined : await targetOf(terminal, named);
+    const to = named === undefined ? undefined : await readHost(terminal, named);
     const options: FenceOptions = {
       to,
       expect: flags['expect'] as string | undefined,
@@ -98,14 +95,4 @@ function planText({ target, guards, writers, alarms }: FencePlan): string {
     ...(target === null ? [] : alarms.map((one) => `would refuse: alarm ${one}`)),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-async function targetOf(terminal: Terminal, to: string): Promise<FenceTarget> {
-  const isFile =
-    to === '-' ||
-    (await stat(resolve(terminal.cwd, to)).then(
-      (found) => !found.isDirectory(),
-      () => false,
-    ));
-  return isFile ? { invite: parseInvite(await readDocument(terminal, to === '-' ? to : resolve(terminal.cwd, to))) } : { known: to };
 }

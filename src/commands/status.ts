@@ -1,16 +1,43 @@
 import { status, type StatusResult } from '../actions/status.ts';
-import { AgentCommand, type Answer, type Context } from '../cli/command.ts';
-import { CHANGE_MARK, columns, count, firstLines, nextLines, showBytes } from '../cli/text.ts';
+import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
+import { duration } from '../cli/duration.ts';
+import { otherProgram } from '../cli/own-name.ts';
+import { STATUS } from '../core/errors.ts';
+import { CHANGE_MARK, columns, count, firstLines, nextLines, showAge, showBytes } from '../cli/text.ts';
 
 export default class Status extends AgentCommand {
   static override summary = 'who this is, who may act and why, what is captured, what changed, and what to type next';
-  static override usage = 'status';
-  static override statuses = ['10 no agent here', '13 damaged'];
+  static override usage = 'status [--max-age TIME]';
+  static override examples = ['agent status', 'agent status --max-age 1h >/dev/null || notify'];
+  static override statuses = [
+    '3 the newest state is older than --max-age',
+    '10 no agent here',
+    '13 damaged',
+    '14 with --max-age: held elsewhere',
+  ];
+  static override flags = {
+    'max-age': Flags.string({ summary: 'for monitoring: fail where the newest state is older', helpValue: 'TIME' }),
+  };
 
-  async answer(_: unknown, { ports }: Context): Promise<Answer> {
+  async answer({ flags }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
+    const limit = flags['max-age'] === undefined ? null : duration(String(flags['max-age']), 'agent status --max-age 1h');
     const result = await status(ports);
-    return { data: result, text: textOf(result) };
+    const notes = [...(await otherProgram(terminal)), ...(limit === null ? [] : ageNotes(result, limit))];
+    const isHeld = !['SUPERSEDED', 'FOREIGN'].includes(result.standing);
+    const isOld = limit !== null && (result.newest === null || result.newest.age > limit);
+    return {
+      status: limit === null ? STATUS.done : !isHeld ? STATUS.mayNotAct : isOld ? STATUS.incomplete : STATUS.done,
+      data: result,
+      text: textOf(result),
+      notes,
+    };
   }
+}
+
+function ageNotes({ newest, standing, why }: StatusResult, limit: number): readonly string[] {
+  if (standing === 'SUPERSEDED' || standing === 'FOREIGN') return [why];
+  if (newest === null) return ['nothing is recorded yet'];
+  return newest.age > limit ? [`the newest state is ${showAge(newest.age)} old`] : [];
 }
 
 function textOf(result: StatusResult): string {

@@ -6,6 +6,8 @@ export const FORMAT_LINE = 'perdure 1\n';
 /** Names of the travelling files, relative to a control directory or a bundle. */
 export const FORMAT_FILE = 'format';
 export const LEDGER_FILE = 'ledger.jsonl';
+/** A script that checks a bundle with common tools; what it says counts as much as where it came from. */
+export const SCRIPT_FILE = 'verify.sh';
 export const manifestFile = (digest: Digest): string => `manifests/${digest}.json`;
 export const packListFile = (digest: Digest): string => `packlists/${digest}.json`;
 export const packFile = (digest: Digest): string => `packs/${digest.slice(0, 2)}/${digest}.age`;
@@ -14,8 +16,9 @@ export const envelopeFile = (storeKey: string): string => `keys/${storeKey}.age`
 export const grantFile = (storeKey: string, digest: Digest): string => `keys/${storeKey}.${digest}.age`;
 
 /** What a name in a bundle says that it is; null for a name that no bundle has. */
-export function kindOfFile(name: string): 'format' | 'ledger' | 'manifest' | 'packlist' | 'pack' | 'envelope' | 'grant' | null {
+export function kindOfFile(name: string): 'format' | 'ledger' | 'manifest' | 'packlist' | 'pack' | 'envelope' | 'grant' | 'script' | null {
   if (name === FORMAT_FILE) return 'format';
+  if (name === SCRIPT_FILE) return 'script';
   if (name === LEDGER_FILE) return 'ledger';
   if (/^manifests\/[0-9a-f]{64}\.json$/.test(name)) return 'manifest';
   if (/^packlists\/[0-9a-f]{64}\.json$/.test(name)) return 'packlist';
@@ -45,6 +48,7 @@ export function sizeLimit(name: string): number {
     case 'format':
     case 'envelope':
     case 'grant':
+    case 'script':
     case null:
       return MIB;
   }

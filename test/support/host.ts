@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Ports } from '../../src/actions/ports.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { createFiles, type BeforeChange } from '../../src/core/files.ts';
+import { fileSystemOf } from '../../src/providers/file-system.ts';
 import { createProcessTable } from '../../src/providers/processes.ts';
 
 /** A clock that never waits: a sleep only moves it on. */
@@ -34,6 +35,7 @@ export function testHost(
     start: { directory: options.root ?? directory, exact: false },
     cwd: options.root ?? directory,
     progress: () => undefined,
+    fileSystem: fileSystemOf,
   };
 }
 
