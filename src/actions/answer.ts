@@ -6,7 +6,7 @@ import { appendRecord } from './append-record.ts';
 import { checkOpened, checkSealed } from './check-store.ts';
 import { compareLive } from './live-tree.ts';
 import type { Ports } from './ports.ts';
-import { CONTROL, OLD_TREE, hasHost, type HostSession } from './session.ts';
+import { CONTROL, OLD_TREE, hasHost, openRoot, type HostSession } from './session.ts';
 import { readProfile } from './root-profile.ts';
 import { openSettled, withWriter } from './writer.ts';
 
@@ -63,7 +63,9 @@ async function givenAnswer(ports: Ports, kind: 'promote' | 'decline'): Promise<A
 }
 
 async function checkOffered(session: HostSession): Promise<readonly string[]> {
-  const { reader, chain, state, host, root } = session;
+  const { reader, state, host, root } = session;
+  // Every signature again, whatever this host verified before.
+  const { chain } = await openRoot(session.ports, root, { trusting: false });
   const sealed = await checkSealed(reader, chain);
   const [bad] = sealed.findings;
   if (bad !== undefined)

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { canonical, parseJson, type Json } from '../core/canonical.ts';
 import { instant } from '../core/clock.ts';
+import { digestOf } from '../core/digest.ts';
 import { AgentError, isAgentError } from '../core/errors.ts';
 import { saveHost, type Host } from '../host/home.ts';
 import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
 import { samePlace, type HomeId } from '../host/place.ts';
 import type { ProcessId } from '../providers/processes.ts';
 import { APPEND_ORDER, type AppendSteps } from '../ledger/append.ts';
-import { chainOf } from '../ledger/chain.ts';
+import { chainOf, chainText } from '../ledger/chain.ts';
 import { mustBeCosigned } from '../ledger/policy.ts';
 import { recordText, signRecord, signedRecord, type LedgerRecord, type SignedRecord } from '../ledger/record.ts';
 import { epochAfter, reduce } from '../ledger/reduce.ts';
@@ -31,6 +32,8 @@ export interface AppendTarget {
    * assertion that it finds pending.
    */
   readonly signedAs: HomeId;
+  /** The verified records before it. */
+  readonly before: readonly SignedRecord[];
   /** The state that the ledger is in with the record. */
   readonly after: LedgerState;
   /** Whether the ledger has the record already, and only the memory is to move. */
@@ -62,7 +65,7 @@ export async function appendRecord(
   } as Later;
   const signed = byCustodian === undefined ? await signAsHost(session, record, custodian) : await signAlone(record, byCustodian);
   await appendSigned(
-    { session, signedAs: host.actual, after: reduce(chain.state, signed), length: chain.length, torn: chain.torn },
+    { session, signedAs: host.actual, before: chain.records, after: reduce(chain.state, signed), length: chain.length, torn: chain.torn },
     signed,
   );
   return (await openRoot(ports, session.root)) as HostSession;
@@ -99,7 +102,8 @@ async function goOn(session: Session): Promise<Session> {
   const isThere = outcome === 'settle';
   const after = isThere ? chainOf(chain.records.slice(0, pending.record.seq + 1)).state : reduce(chain.state, pending);
   const { length, torn } = chain;
-  await appendSigned({ session: { ...session, host }, signedAs: memory.pending.home, after, isThere, length, torn }, pending);
+  const before = chain.records.slice(0, pending.record.seq);
+  await appendSigned({ session: { ...session, host }, signedAs: memory.pending.home, before, after, isThere, length, torn }, pending);
   return openRoot(ports, session.root, { unfinished: true });
 }
 
@@ -149,7 +153,8 @@ export async function noteSeen(session: HostSession, state: LedgerState): Promis
   if (memory !== null) await saveMemory(ports.files, host.directory, { ...memory, seen: seenOf(state) });
 }
 
-async function settle({ session, signedAs, after }: AppendTarget, signed: SignedRecord): Promise<void> {
+async function settle(target: AppendTarget, signed: SignedRecord): Promise<void> {
+  const { session, signedAs, after } = target;
   const { ports, host, place } = session;
   const { record } = signed;
   const { format, agent, name, home } = memoryBefore(session, signed);
@@ -167,7 +172,14 @@ async function settle({ session, signedAs, after }: AppendTarget, signed: Signed
     home: confirmed ? signedAs : home,
     roots: [{ name: 'main', place }],
     seen,
+    verified: verifiedBy(target, signed),
   });
+}
+
+/** The ledger as it was verified when it was opened, and the record, which this host or the recovery key signed. */
+function verifiedBy({ before }: AppendTarget, signed: SignedRecord): NonNullable<AgentMemory['verified']> {
+  const text = `${chainText(before)}${signed.line}\n`;
+  return { length: Buffer.byteLength(text), digest: digestOf(text) };
 }
 
 function memoryBefore(session: AppendTarget['session'], signed: SignedRecord): AgentMemory {

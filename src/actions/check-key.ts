@@ -72,7 +72,7 @@ async function identitiesOf(
 async function openPassphrases(reader: StoreReader, { keys }: LedgerState, passphrase: string): Promise<readonly string[]> {
   const found: string[] = [];
   const ids = new Set(keys.readers.map(keyId));
-  for (const { name } of await reader.list()) {
+  for (const { name } of await reader.list('keys')) {
     const id = /^keys\/([0-9a-f]{16})\.[0-9a-f]{64}\.age$/.exec(name)?.[1];
     if (id === undefined || !ids.has(id)) continue;
     const identity = await openPassphrase((await readFrom([reader])(name)) ?? Buffer.alloc(0), passphrase);

@@ -137,6 +137,7 @@ async function begin(
       {
         session: { ports, control, place, name, memory: null, host },
         signedAs: host.actual,
+        before: [],
         after: reduce(null, signed),
         length: 0,
         torn: 0,

@@ -27,7 +27,7 @@ export async function listKeys(ports: Ports): Promise<KeyList> {
   const { state, host, reader } = session;
   const { readers, storeKeys, main, secret, stale } = state.keys;
   const opened = await openStoreKeys(reader, Object.values(storeKeys), host === null ? [] : [host.identity]);
-  const names = (await reader.list()).map((file) => file.name);
+  const names = (await reader.list('keys')).map((file) => file.name);
   return {
     session,
     holder: state.holder,

@@ -114,7 +114,7 @@ async function envelopesOf(
     names.push(name);
     extra.set(name, bytes);
   }
-  for (const { name } of await reader.list()) if (isPassphraseFile(name, state)) names.push(name);
+  for (const { name } of await reader.list('keys')) if (isPassphraseFile(name, state)) names.push(name);
   return names;
 }
 

@@ -64,8 +64,11 @@ export async function openSession(ports: Ports): Promise<Session> {
   return openRoot(ports, await findRoot(ports));
 }
 
-/** Opens a given agent root; `unfinished` also one whose init was interrupted. Reads only. */
-export async function openRoot(ports: Ports, root: string, { unfinished = false } = {}): Promise<Session> {
+/**
+ * Opens a given agent root; `unfinished` also one whose init was interrupted. Unless `trusting` is false, signatures that this
+ * host verified before are not verified again. Reads only.
+ */
+export async function openRoot(ports: Ports, root: string, { unfinished = false, trusting = true } = {}): Promise<Session> {
   const { files } = ports;
   const control = join(root, CONTROL);
   const reader = directoryReader(files, control, root);
@@ -81,7 +84,10 @@ export async function openRoot(ports: Ports, root: string, { unfinished = false 
   const memory = await loadMemory(files, ports.hostDirectory, first.digest);
   // After the memory: beside a writer the ledger may be newer than what is remembered, and never older.
   const bytes = (await reader.read(LEDGER_FILE)) ?? head;
-  const chain = parseChain(bytes, { pending: memory?.pending === undefined ? undefined : `${memory.pending.line}\n` });
+  const chain = parseChain(bytes, {
+    pending: memory?.pending === undefined ? undefined : `${memory.pending.line}\n`,
+    verified: trusting ? memory?.verified : undefined,
+  });
   const place = await placeOf(files, root);
   if (place === null) throw new AgentError('AGENT_MISSING', `'${root}' is gone`);
   const pending = memory?.pending === undefined ? null : parseLine(memory.pending.line);

@@ -63,7 +63,7 @@ async function verifyBundle(ports: Ports, { reader, chain }: Bundle): Promise<Ve
 }
 
 async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
-  const session = await openRoot(ports, root);
+  const session = await openRoot(ports, root, { trusting: false });
   const { chain, host, reader, state } = session;
   const sealed = await checkSealed(reader, chain);
   const opened = await openChecked({ reader, bases: [], sealed, host, chain, ports });

@@ -22,6 +22,8 @@ export interface AgentMemory {
     readonly offered: boolean;
     readonly custody: number;
   };
+  /** The beginning of the ledger whose signatures this host verified: length in bytes and their digest. */
+  readonly verified?: { readonly length: number; readonly digest: Digest };
   /** A record that was signed and may or may not be in the ledger: it is the next one or none is; and who this host was then. */
   readonly pending?: { readonly line: string; readonly place: Place; readonly home: HomeId };
 }

@@ -54,7 +54,7 @@ export async function openStoreKeys(
 ): Promise<ReadonlyMap<string, string>> {
   const opened = new Map<string, string>();
   if (identities.length === 0) return opened;
-  const names = (await reader.list()).map((file) => file.name);
+  const names = (await reader.list('keys')).map((file) => file.name);
   for (const key of storeKeys) {
     const grants = names.filter((name) => name.startsWith(`keys/${key.id}.`) && name !== envelopeFile(key.id));
     for (const name of [envelopeFile(key.id), ...grants]) {

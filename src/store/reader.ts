@@ -18,8 +18,8 @@ export interface StoredFile {
 export interface StoreReader {
   /** How to name it to a person. */
   readonly name: string;
-  /** Names and sizes of the travelling files, sorted by name. */
-  list(): Promise<readonly { readonly name: string; readonly size: number }[]>;
+  /** Names and sizes of the travelling files, sorted by name; with `under` only those of one directory, such as `keys`. */
+  list(under?: string): Promise<readonly { readonly name: string; readonly size: number }[]>;
   /** A file's bytes, or null where there is none. */
   read(name: string): Promise<Buffer | null>;
   /** A file to be read part by part, so that a pack never lies in memory whole; or null where there is none. */
@@ -39,7 +39,7 @@ export function directoryReader(files: Files, path: string, name = path): StoreR
       const size = await files.size(target);
       return size === null ? null : storedFile(size, (range) => files.readRange(target, range));
     },
-    async list() {
+    async list(under = '') {
       const found: { name: string; size: number }[] = [];
       const visit = async (prefix: string, depth: number): Promise<void> => {
         for (const entry of await files.list(join(path, prefix))) {
@@ -52,7 +52,7 @@ export function directoryReader(files: Files, path: string, name = path): StoreR
             await visit(file, depth + 1);
         }
       };
-      await visit('', 0);
+      await visit(under, under === '' ? 0 : 1);
       return found;
     },
   };

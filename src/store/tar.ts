@@ -63,7 +63,13 @@ export async function tarReader(handle: FileHandle, name: string): Promise<Store
       throw damaged('something follows its end mark');
   return {
     name,
-    list: () => Promise.resolve([...entries].map(([file, { size }]) => ({ name: file, size })).sort((a, b) => (a.name < b.name ? -1 : 1))),
+    list: (under = '') =>
+      Promise.resolve(
+        [...entries]
+          .filter(([file]) => under === '' || file.startsWith(`${under}/`))
+          .map(([file, { size }]) => ({ name: file, size }))
+          .sort((a, b) => (a.name < b.name ? -1 : 1)),
+      ),
     stream(file) {
       const entry = entries.get(file);
       return Promise.resolve(
