@@ -1,12 +1,14 @@
 // Bundles the program: one entry, a chunk for each command and each heavy library, nothing to install at run time.
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import './generate.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 rmSync(new URL('../dist/', import.meta.url), { recursive: true, force: true });
 const result = await build({
-  entryPoints: { program: 'src/program.ts' },
+  entryPoints: { program: 'src/program.ts', manual: 'src/manual.ts' },
   outdir: 'dist',
   absWorkingDir: new URL('..', import.meta.url).pathname,
   bundle: true,
@@ -28,3 +30,10 @@ if (process.argv.includes('--sizes'))
     .sort((a, b) => b[1].bytes - a[1].bytes)
     .slice(0, 25))
     console.log(bytes, file);
+// The manual is written by the program itself.
+const { manual } = await import(new URL('../dist/manual.js', import.meta.url).href);
+for (const [name, text] of await manual()) {
+  const path = fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}

@@ -1,5 +1,5 @@
-import type { CommandClass } from './cli/command.ts';
-import { main, type Program } from './cli/main.ts';
+import type { CommandClass, Program } from './cli/command.ts';
+import { main } from './cli/main.ts';
 import { processTerminal } from './cli/terminal.ts';
 
 /** Set by the build. */
@@ -31,6 +31,7 @@ const commands: Program['commands'] = {
   revoke: entry('take an offer back whose target is lost', () => import('./commands/revoke.ts')),
   recover: entry('bring an agent back whose host is lost', () => import('./commands/recover.ts')),
   guard: entry('run a command only while this host may act', () => import('./commands/guard.ts')),
+  completion: entry('print the completion script of a shell', () => import('./commands/completion.ts')),
   context: entry('print identity and body as two labelled inputs', () => import('./commands/context.ts')),
   restore: entry('put the tree back to a recorded state', () => import('./commands/restore.ts')),
   descend: entry('make a new agent of this one', () => import('./commands/descend.ts')),
@@ -47,14 +48,17 @@ const commands: Program['commands'] = {
 
 const groups: Program['groups'] = [
   ['keep', ['init', 'checkpoint', 'pack', 'verify', 'restore', 'gc', 'descend']],
-  ['look', ['status', 'log', 'show', 'diff', 'context', 'profile explain']],
+  ['look', ['status', 'log', 'show', 'diff', 'context', 'profile explain', 'completion']],
   ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'decline', 'close']],
   ['when something is lost', ['recover', 'revoke']],
   ['keys', ['keys list', 'keys add', 'keys remove', 'keys rotate', 'keys check', 'keys custody']],
   ['act', ['guard', 'resume', 'profile allow']],
 ];
 
+/** The whole program. */
+export const program: Program = { version: PERDURE_VERSION, commands, groups };
+
 /** Runs the program for this process; resolves to the exit status. */
 export async function run(): Promise<number> {
-  return main({ version: PERDURE_VERSION, commands, groups }, process.argv.slice(2), processTerminal());
+  return main(program, process.argv.slice(2), processTerminal());
 }

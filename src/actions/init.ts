@@ -23,6 +23,7 @@ import { checkKitPlace } from './kit-place.ts';
 import { newRecoveryKit, readKit } from './recovery-kit.ts';
 import { CONTROL, openRoot, type Session } from './session.ts';
 import { settlePending } from './append-record.ts';
+import { placeWarnings } from './place-warnings.ts';
 import { chooseProfile, noteProfile } from './root-profile.ts';
 import { underLock } from './writer.ts';
 
@@ -45,6 +46,8 @@ export interface InitResult {
   readonly profile: string;
   readonly survey: Survey;
   readonly kit: string | null;
+  /** What a person has to know of the place. */
+  readonly warnings: readonly string[];
 }
 
 /** Makes an agent of a directory, in place. Only `.perdure` is created in it. */
@@ -93,7 +96,13 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   // Last: a control directory without it is an init that was interrupted.
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
   await files.remove(claimPath(control));
-  return { session: await openRoot(ports, root), profile: profile.data.name, survey: found ?? survey(root, profile), kit };
+  return {
+    session: await openRoot(ports, root),
+    profile: profile.data.name,
+    survey: found ?? survey(root, profile),
+    kit,
+    warnings: await placeWarnings(ports, root),
+  };
 }
 
 async function givenKey(ports: Ports, { key, recipient }: { readonly key: string; readonly recipient: string }): Promise<RecoveryKey> {

@@ -32,6 +32,8 @@ const APPLEDOUBLE = Buffer.from([0, 5, 0x16, 7]);
 /** Fixed cuts: database pages change in place, everything else grows at its end or changes whole. */
 const DATABASE_CUT = 16 * 1024;
 export const CUT = 128 * 1024;
+/** The end of a longer file is cut at powers of two from CUT / 2 down to this, so that appending stores little again. */
+const LEAST_CUT = 8 * 1024;
 
 /** What the first bytes of a file say of its kind. */
 function headerOf(bytes: Buffer): HeaderKind {
@@ -72,8 +74,7 @@ export async function readFile(path: string | Buffer, { expected, scratch, take 
           if (header === 'sqlite') cut = DATABASE_CUT;
         }
         at += BigInt(chunk.length);
-        for (let start = 0; start < chunk.length; start += cut) {
-          const part = chunk.subarray(start, start + cut);
+        for (const part of piecesOf(chunk, cut)) {
           const digest = digestOf(part);
           whole.update(part);
           chunks.push(digest);
@@ -87,6 +88,24 @@ export async function readFile(path: string | Buffer, { expected, scratch, take 
     return { sha256: finishDigest(whole), chunks, size: at, header, steady };
   } finally {
     closeSync(fd);
+  }
+}
+
+/**
+ * Cuts what was read. The last piece of a file, which is shorter than CUT, is cut as its length is written in binary: what
+ * grows at its end keeps all cuts but the last few, as a counter keeps all digits but the last few.
+ */
+function* piecesOf(bytes: Buffer, cut: number): Generator<Buffer> {
+  if (cut !== CUT) for (let at = 0; at < bytes.length; at += cut) yield bytes.subarray(at, at + cut);
+  else if (bytes.length === CUT || bytes.length <= 2 * LEAST_CUT) yield bytes;
+  else {
+    let at = 0;
+    for (let size = CUT / 2; size >= LEAST_CUT; size /= 2) {
+      if (bytes.length - at < size) continue;
+      yield bytes.subarray(at, at + size);
+      at += size;
+    }
+    if (at < bytes.length) yield bytes.subarray(at);
   }
 }
 

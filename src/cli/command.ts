@@ -56,8 +56,20 @@ export interface Answer {
   readonly document?: string;
 }
 
+/** Loads the class of a command. */
+export type CommandTable = Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<CommandClass> }>>;
+
+/** What the program consists of. */
+export interface Program {
+  readonly version: string;
+  readonly commands: CommandTable;
+  /** Commands under titles, for the help. */
+  readonly groups: readonly (readonly [string, readonly string[]])[];
+}
+
 /** What a command gets. */
 export interface Context {
+  readonly program: Program;
   readonly ports: Ports;
   readonly terminal: Terminal;
   /** What follows `--`. */

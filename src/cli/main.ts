@@ -2,20 +2,12 @@ import { resolve } from 'node:path';
 import { AgentError, STATUS, isAgentError, statusOf, type Hint } from '../core/errors.ts';
 import { showName } from '../core/name.ts';
 import { explain } from '../core/system-error.ts';
-import { parseArguments, type Answer, type CommandClass } from './command.ts';
-import { commandHelp, programHelp, type CommandTable } from './help.ts';
+import { parseArguments, type Answer, type CommandClass, type CommandTable, type Program } from './command.ts';
+import { commandHelp, programHelp } from './help.ts';
 import { realPorts } from './ports.ts';
 import { styleFor } from './style.ts';
 import type { Terminal } from './terminal.ts';
 import { nextLines } from './text.ts';
-
-/** What the program consists of. */
-export interface Program {
-  readonly version: string;
-  readonly commands: CommandTable;
-  /** Commands under titles, for the help. */
-  readonly groups: readonly (readonly [string, readonly string[]])[];
-}
 
 interface Call {
   /** Empty where only help or version is asked for. */
@@ -24,6 +16,8 @@ interface Call {
   readonly argv: readonly string[];
   readonly rest: readonly string[];
   readonly help: boolean;
+  /** The page of a status or an error code that is asked for. */
+  readonly topic?: string;
   readonly json: boolean;
 }
 
@@ -33,8 +27,8 @@ export async function main(program: Program, argv: readonly string[], terminal: 
   try {
     call = readCall(program, argv);
     if (call.name === 'version') return await print(terminal, `perdure ${program.version}\n`);
-    if (call.name === '')
-      return await print(terminal, programHelp(program.commands, program.groups), call.help ? STATUS.done : STATUS.usage);
+    if (call.topic !== undefined) return await print(terminal, await topicText(call.topic, program.commands));
+    if (call.name === '') return await print(terminal, programHelp(program), call.help ? STATUS.done : STATUS.usage);
     const type = await loadCommand(program, call.name);
     if (call.help) return await print(terminal, commandHelp(type));
     const input = await parseArguments(type, call.argv).catch((error: unknown) => {
@@ -44,7 +38,7 @@ export async function main(program: Program, argv: readonly string[], terminal: 
     // As if it had been started in the directory of -C.
     const there = call.directory === undefined ? terminal : { ...terminal, cwd: resolve(terminal.cwd, call.directory) };
     const ports = realPorts(there, call.directory === undefined ? terminal.env['PERDURE_ROOT'] : undefined);
-    const answer = await command.answer(input, { ports, terminal: there, rest: call.rest });
+    const answer = await command.answer(input, { program, ports, terminal: there, rest: call.rest });
     return await present(terminal, call, answer);
   } catch (error) {
     return reportError(terminal, call, error);
@@ -73,12 +67,22 @@ function readCall({ commands }: Program, argv: readonly string[]): Call {
   if (asked) words = words.slice(1);
   const [first, second] = words;
   if (first === undefined) return { name: '', directory, argv: [], rest, help: asked, json };
+  const topic = first;
+  if (asked && !(first in commands) && !Object.keys(commands).some((one) => one.startsWith(`${first} `)))
+    return { name: '', directory, argv: [], rest, help: true, topic, json };
   const double = `${first} ${second ?? ''}`;
   const name = double in commands ? double : first;
   if (!(name in commands)) throw unknownCommand(name, commands);
   const args = words.slice(name.split(' ').length);
   const help = asked || args.includes('--help') || args.includes('-h');
   return { name, directory, argv: json && !args.includes('--json') ? [...args, '--json'] : args, rest, help, json };
+}
+
+/** The page of a status or an error code, loaded when it is asked for. */
+async function topicText(name: string, commands: CommandTable): Promise<string> {
+  const page = (await import('./topics.ts')).topicPage(name);
+  if (page === null) throw unknownCommand(name, commands);
+  return page;
 }
 
 function unknownCommand(name: string, commands: CommandTable): AgentError {

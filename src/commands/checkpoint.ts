@@ -1,5 +1,6 @@
 import { checkpoint, type CheckpointResult } from '../actions/checkpoint.ts';
 import { openCustodian } from '../actions/custodian.ts';
+import { resolve } from 'node:path';
 import { pack, type PackResult } from '../actions/pack.ts';
 import { explainObstacle } from '../actions/refusal.ts';
 import { openSession } from '../actions/session.ts';
@@ -7,18 +8,20 @@ import { decide } from '../ledger/decide.ts';
 import { statesOf } from '../actions/revision.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
+import { checkpointTimer } from '../cli/units.ts';
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { STATUS } from '../core/errors.ts';
 import type { Declaration } from '../ledger/record.ts';
 
 export default class Checkpoint extends AgentCommand {
   static override summary = 'record the state of the tree; the same state makes no record';
-  static override usage = 'checkpoint [-m TEXT] [--declare KIND] [--to DIR]';
+  static override usage = 'checkpoint [-m TEXT] [--declare KIND] [--to DIR] [--timer]';
   static override description =
     'Whether the state was quiesced or live is observed. An alarm (memory that vanished, identity or body that changed) never\ncosts the checkpoint: it is written, the status is 3, and nothing is offered until the change is declared or undone.';
   static override examples = ["agent checkpoint -m 'after the harvest'", 'agent checkpoint --declare evolve'];
   static override statuses = ['3 recorded, with alarms or gaps', '11 busy', '14 may not act', '15 stale'];
   static override flags = {
+    timer: Flags.boolean({ summary: 'print a systemd timer and a crontab line that do this, and record nothing' }),
     to: Flags.string({ summary: 'then add what is missing to this bundle directory: the line for cron', helpValue: 'DIR' }),
     ...CUSTODIAN_FLAGS,
     message: Flags.string({ char: 'm', summary: 'why; sealed', helpValue: 'TEXT' }),
@@ -30,9 +33,13 @@ export default class Checkpoint extends AgentCommand {
     }),
   };
 
-  async answer(input: CommandInput, { ports }: Context): Promise<Answer> {
+  async answer(input: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const { flags } = input;
     const to = flags['to'] as string | undefined;
+    if (flags['timer'] === true) {
+      const { root, name } = await openSession(ports);
+      return { document: await checkpointTimer(terminal, { root, name, to: to === undefined ? undefined : resolve(terminal.cwd, to) }) };
+    }
     const elsewhere = to === undefined ? null : await heldElsewhere(ports);
     if (elsewhere !== null)
       return { status: STATUS.mayNotAct, data: { held: false, why: elsewhere }, notes: [`agent: ${elsewhere}; nothing to record here`] };

@@ -32,11 +32,11 @@ export default class Init extends AgentCommand {
       recovery: recoveryOf(flags, 'agent init'),
       cosigned: (flags['cosign'] as CosignedKind[] | undefined) ?? [],
     });
-    return { data: dataOf(result), text: textOf(result) };
+    return { data: dataOf(result), text: textOf(result), notes: result.warnings.map((one) => `warning: ${one}`) };
   }
 }
 
-function dataOf({ session, profile, survey, kit }: InitResult): unknown {
+function dataOf({ session, profile, survey, kit, warnings }: InitResult): unknown {
   const { classes, ...rest } = survey;
   return {
     agent: session.state.agent,
@@ -44,6 +44,7 @@ function dataOf({ session, profile, survey, kit }: InitResult): unknown {
     root: session.root,
     profile,
     kit,
+    warnings,
     classes: Object.fromEntries(classes),
     ...rest,
   };

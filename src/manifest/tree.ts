@@ -10,8 +10,12 @@ export type PutChunk = (digest: Digest, bytes: Buffer) => Promise<void>;
 /** Reads a chunk of a tree. */
 export type GetChunk = (digest: Digest) => Promise<Buffer>;
 
-/** A page closes after a name whose digest begins with a zero byte, so that a new name changes one page and not all behind it. */
+/** A page holds at most so many entries. */
 const PAGE_LIMIT = 2048;
+/** So many entries stay together; more are cut into pages. */
+const ONE_PAGE = 32;
+/** A directory of more entries has larger pages, since it is named by all of them. */
+const MANY = 8192;
 /** Nor does it grow beyond about so many bytes: a chunk has a limit that readers hold to. */
 const PAGE_BYTES = 256 * 1024;
 /** A file of more chunks than this names lists of chunks. */
@@ -37,10 +41,19 @@ export async function writeDirectory(entries: readonly Entry[], put: PutChunk): 
   for (const entry of entries) {
     page.push(storeEntry(entry));
     bytes += sizeOf(entry);
-    if (page.length >= PAGE_LIMIT || bytes >= PAGE_BYTES || (entries.length > 64 && digestOf(entry.name).startsWith('00'))) await close();
+    if (page.length >= PAGE_LIMIT || bytes >= PAGE_BYTES || (entries.length > ONE_PAGE && endsPage(entry.name, entries.length)))
+      await close();
   }
   await close();
   return pages;
+}
+
+/**
+ * Whether a page closes after a name: where its digest begins with five zero bits (eight in a large directory), so that a new
+ * name or a changed file changes one page and not all behind it.
+ */
+function endsPage(name: string, entries: number): boolean {
+  return parseInt(digestOf(name).slice(0, 2), 16) < (entries > MANY ? 1 : 8);
 }
 
 /** About how many bytes an entry takes in a page. */
