@@ -49,15 +49,22 @@ function note(bytes: Buffer): void {
   }
 }
 
-function sizeOf(path: string): { bytes: number; files: number } {
+function sizeOf(path: string): { bytes: number; files: number; kinds: Record<string, number> } {
   let bytes = 0;
   let files = 0;
+  const kinds: Record<string, number> = {};
   for (const entry of readdirSync(path, { withFileTypes: true, recursive: true }))
     if (entry.isFile() && !join(entry.parentPath, entry.name).includes('/local/')) {
-      bytes += statSync(join(entry.parentPath, entry.name)).size;
+      const { size } = statSync(join(entry.parentPath, entry.name));
+      bytes += size;
+      const kind =
+        join(entry.parentPath, entry.name)
+          .slice(path.length + 1)
+          .split('/')[0] ?? '';
+      kinds[kind] = (kinds[kind] ?? 0) + size;
       files++;
     }
-  return { bytes, files };
+  return { bytes, files, kinds };
 }
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
@@ -113,6 +120,7 @@ try {
       checkpoints: total,
       storeBytes: store.bytes,
       storeFiles: store.files,
+      kinds: store.kinds,
       uniqueBytes: plain,
       uniqueCompressed: compressed,
       storeOverUnique: +(store.bytes / plain).toFixed(2),

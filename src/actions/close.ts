@@ -1,19 +1,61 @@
 import { join } from 'node:path';
 import { AgentError } from '../core/errors.ts';
-import { chainOf, chainText } from '../ledger/chain.ts';
+import { chainOf, chainText, type Chain } from '../ledger/chain.ts';
+import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { parseReply } from '../ledger/message.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { noteSeen, settlePending } from './append-record.ts';
+import { withBundle, type Input } from './bundle.ts';
 import type { Ports } from './ports.ts';
 import { refusal } from './refusal.ts';
 import { findRoot, hasHost, openRoot, type HostSession } from './session.ts';
 import { underLock } from './writer.ts';
 
+/**
+ * Brings a newer ledger of the agent home from a bundle: that of a recover which outranks this host, or the records of a target
+ * whose reply was lost. What this root had beside it is kept as proof in `local/dropped`.
+ */
+export async function closeByBundle(ports: Ports, source: { readonly path: string; readonly input: Input }): Promise<CloseResult> {
+  const root = await findRoot(ports);
+  const opened = await openRoot(ports, root);
+  return withBundle(ports, source, ({ chain: newer, reader }) =>
+    underLock(ports, opened.chain.state.agent, async () => {
+      const session = await settlePending(await openRoot(ports, root));
+      if (!hasHost(session)) throw new AgentError('REPLY_FOREIGN', 'this host has no keys, so that nothing waits here for a word');
+      const { chain, control, view, memory } = session;
+      if (newer.state.agent !== chain.state.agent)
+        throw new AgentError('BUNDLE_FOREIGN', `'${reader.name}' is a bundle of another agent than '${session.name}'`, {
+          hints: [{ command: 'agent -C DIR close BUNDLE', effect: 'with the directory of that agent' }],
+        });
+      if (view.root === 'elsewhere') throw refusal(session, { allowed: false, obstacle: 'COPY', condition: 'root' });
+      if (compareSeen(chain, seenOf(newer.state)) === 'contained') return { session, added: 0, answer: null };
+      const here = compareSeen(newer, seenOf(chain.state));
+      if (here !== 'contained' || !['contained', 'none'].includes(compareSeen(newer, memory?.seen ?? null)))
+        throw refusal(session, { allowed: false, obstacle: here === 'behind' ? 'STALE' : 'FORKED', condition: 'seen' });
+      if (!newer.digests.includes(chain.state.head))
+        await ports.files.replace(join(control, 'local', 'dropped', `${chain.state.head}.jsonl`), chainText(chain.records));
+      await ports.files.replace(join(control, LEDGER_FILE), chainText(newer.records));
+      await noteSeen(session, newer.state);
+      const last = newer.state.recovered === null ? null : 'recover';
+      return {
+        session: (await openRoot(ports, root)) as HostSession,
+        added: newer.records.length - commonLength(chain, newer),
+        answer: last,
+      };
+    }),
+  );
+}
+
+function commonLength(a: Chain, b: Chain): number {
+  const at = a.digests.findIndex((digest, seq) => b.digests[seq] !== digest);
+  return at < 0 ? a.digests.length : at;
+}
+
 export interface CloseResult {
   readonly session: HostSession;
   /** Records that came home; none where they were here already. */
   readonly added: number;
-  readonly answer: 'promote' | 'decline' | null;
+  readonly answer: 'promote' | 'decline' | 'recover' | null;
 }
 
 /** Brings a target's answer home. Writes no record of its own: what the target signed says who may act. */
@@ -39,7 +81,10 @@ export async function close(ports: Ports, reply: Buffer): Promise<CloseResult> {
     const last = records.at(-1)?.record.kind;
     const answer = last === 'promote' || last === 'decline' ? last : null;
     if (missing.length === 0) return { session, added: 0, answer };
-    if (missing[0]?.record.kind !== 'init' && missing[0]?.record.prev !== chain.state.head)
+    const [first] = missing;
+    if (first?.record.kind !== 'init' && first !== undefined && first.record.prev !== chain.state.head && known.has(first.record.prev))
+      throw refusal(session, { allowed: false, obstacle: 'FORKED', condition: 'seen' });
+    if (first?.record.kind !== 'init' && first?.record.prev !== chain.state.head)
       throw new AgentError('REPLY_FOREIGN', `the reply answers another offer than the newest of '${session.name}'`, {
         hints: [{ command: 'agent status', effect: 'shows what is awaited' }],
       });

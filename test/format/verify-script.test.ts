@@ -13,7 +13,24 @@ import { temporary } from '../support/tree.ts';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
-const COMMON = ['sh', 'sha256sum', 'ssh-keygen', 'mktemp', 'rm', 'cat', 'cut', 'sed', 'grep', 'sort', 'tail', 'fold', 'paste', 'cp', 'dirname', 'tr'];
+const COMMON = [
+  'sh',
+  'sha256sum',
+  'ssh-keygen',
+  'mktemp',
+  'rm',
+  'cat',
+  'cut',
+  'sed',
+  'grep',
+  'sort',
+  'tail',
+  'fold',
+  'paste',
+  'cp',
+  'dirname',
+  'tr',
+];
 const READERS = ['jq', 'python3', 'node', 'perl'] as const;
 
 /** A PATH with the common tools and one reader of JSON. */
@@ -21,7 +38,9 @@ function pathWith(directory: string, reader: string): string {
   const bin = join(directory, `bin-${reader}`);
   mkdirSync(bin, { recursive: true });
   for (const tool of [...COMMON, reader]) {
-    const real = execFileSync('sh', ['-c', `command -v ${tool}`]).toString().trim();
+    const real = execFileSync('sh', ['-c', `command -v ${tool}`])
+      .toString()
+      .trim();
     // A version manager's shim looks for other programs on PATH.
     if (tool === 'python3') writeFileSync(join(bin, tool), `#!/bin/sh\nPATH='${process.env['PATH'] ?? ''}' exec '${real}' "$@"\n`);
     else if (tool === 'node') symlinkSync(process.execPath, join(bin, tool));
