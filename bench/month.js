@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { build } from 'esbuild';
 import '../scripts/generate.js';
 
-const directory = mkdtempSync(join(import.meta.dirname, '.month-'));
+const directory = mkdtempSync(join(import.meta.dirname, '../node_modules/.month-'));
 try {
   const outfile = join(directory, 'month.mjs');
   await build({

@@ -35,7 +35,7 @@ export interface GcResult {
 }
 
 /** So many small packs make a checkpoint fold them by itself, as git does. */
-export const FOLD_AT = 64;
+const FOLD_AT = 64;
 /** Milliseconds of grace unless told: longer than any copy of a store takes. */
 export const GRACE = 86_400_000;
 

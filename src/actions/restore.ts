@@ -1,15 +1,12 @@
-import { mkdir, rename } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { writersOf } from '../capture/quiet.ts';
 import { AgentError } from '../core/errors.ts';
-import { ROOT_PATH, parseRelPath, showName, type RelPath } from '../core/name.ts';
+import { ROOT_PATH, showName, type RelPath } from '../core/name.ts';
 import { applyTree } from '../install/apply.ts';
-import { syncTree } from '../install/durable.ts';
-import { finishRoot, stageTree, type StagedTree } from '../install/stage.ts';
+import { finishRoot, stageTree } from '../install/stage.ts';
 import { compareTrees, type Change } from '../manifest/compare.ts';
 import type { Entry } from '../manifest/entry.ts';
 import { selectTree } from '../manifest/select.ts';
-import { findEntry } from '../manifest/tree.ts';
 import type { FileClass } from '../profile/profile.ts';
 import { capture, progressOf } from './checkpoint.ts';
 import { liveGuards } from './guards.ts';
@@ -17,10 +14,10 @@ import { mainRoot, sideOf, type OpenState } from './open-state.ts';
 import { assertMay } from './may.ts';
 import type { Ports } from './ports.ts';
 import { learned, openForReading } from './read-state.ts';
+import { isWithin, known, relative, treeOf } from './restore-paths.ts';
 import { findState, type StateName } from './revision.ts';
 import { readProfile } from './root-profile.ts';
-import { openSession, type HostSession, type Session } from './session.ts';
-import { refuseShort } from './target.ts';
+import type { HostSession } from './session.ts';
 import { restoreNote } from './unfinished.ts';
 import { openSettled, withWriter } from './writer.ts';
 
@@ -95,62 +92,6 @@ async function prepare(
   return { opened, chosen, paths, plan };
 }
 
-/** Writes a recorded state, or paths of it, into a new directory: files alone, no agent. Changes nothing of the agent. */
-export async function restoreTo(
-  ports: Ports,
-  { revision, paths, directory }: RestoreOptions & { readonly directory: string },
-): Promise<{
-  readonly name: string;
-  readonly seq: number;
-  readonly path: string;
-  readonly files: number;
-  /** Whether no key opens its secrets, which are then not among the files. */
-  readonly secretsSealed: boolean;
-}> {
-  const session = await openSession(ports);
-  const chosen = findState(session, revision);
-  const state = await learned(await openForReading(session, chosen.manifest));
-  const wanted = await known(state, { paths: paths.map((path) => relative(session, path)), seq: chosen.seq });
-  const target = resolve(ports.cwd, directory);
-  if ((await ports.files.exists(target)) && (await ports.files.list(target)).length > 0)
-    throw new AgentError('TARGET_OCCUPIED', `'${directory}' is not empty`, {
-      hints: [
-        { command: `agent restore ${revision} --to '${target}.new'`, effect: 'a directory that does not exist yet; nothing was changed' },
-      ],
-    });
-  let files = 0;
-  let bytes = 0n;
-  const side = await selectTree(sideOf(state), (path, entry) => {
-    const take = isWithin(path, wanted);
-    if (take) files++;
-    if (take && entry.type === 'file') bytes += BigInt(entry.size);
-    return take;
-  });
-  await refuseShort(target, bytes);
-  const staging = join(dirname(target), `.${basename(target)}.perdure-staging`);
-  const tree = treeOf(state, side);
-  await ports.files.makeDirectory(dirname(target));
-  await ports.files.removeTree(staging);
-  await mkdir(staging, { mode: 0o700 });
-  try {
-    await stageTree(tree, staging, progressOf(ports, 'restore'));
-    finishRoot(staging, tree.root);
-    await syncTree(staging);
-    await rename(staging, target);
-  } catch (error) {
-    await ports.files.removeTree(staging);
-    throw error;
-  }
-  await ports.files.syncDirectory(dirname(target));
-  return {
-    name: session.name,
-    seq: chosen.seq,
-    path: target,
-    files,
-    secretsSealed: state.secretsSealed,
-  };
-}
-
 /** What differs between the newest state and an older one, of the paths that are asked for and that may go back. */
 async function changesTo(
   session: HostSession,
@@ -203,15 +144,6 @@ async function apply(
   await ports.files.removeTree(staging);
 }
 
-function treeOf(state: OpenState, side: Awaited<ReturnType<typeof selectTree>>): StagedTree {
-  const { sheet } = state;
-  return {
-    root: { ...mainRoot(state.facts), pages: side.pages },
-    get: side.get,
-    secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
-  };
-}
-
 /** Refuses while something runs or writes: what it has in memory would go over what is put back. */
 async function refuseActivity(session: HostSession): Promise<void> {
   const [guard] = liveGuards(session);
@@ -225,39 +157,6 @@ async function refuseActivity(session: HostSession): Promise<void> {
     throw new AgentError('WRITER_FOUND', `process ${String(writer.pid)} (${writer.program}) has '${writer.path}' open for writing`, {
       hints: [{ command: `kill ${String(writer.pid)}`, effect: 'then restore again; nothing was changed' }],
     });
-}
-
-/** Paths that are in the state, or in the newest one; throws PATH_UNKNOWN. */
-async function known(
-  state: OpenState,
-  { paths, seq, head }: { readonly paths: readonly RelPath[]; readonly seq: number; readonly head?: OpenState },
-): Promise<readonly RelPath[]> {
-  for (const path of paths) {
-    if (path === ROOT_PATH) continue;
-    const there = await Promise.all(
-      [state, ...(head === undefined ? [] : [head])].map((one) => findEntry(sideOf(one).pages, path, sideOf(one).get)),
-    );
-    if (there.every((entry) => entry === null))
-      throw new AgentError('PATH_UNKNOWN', `'${showName(path)}' is not in record ${String(seq)}`, {
-        hints: [{ command: `agent show ${String(seq)}:`, effect: 'lists what is; nothing was changed' }],
-      });
-  }
-  return paths.length === 0 ? [ROOT_PATH] : paths;
-}
-
-/** A path that a person gave, from the directory where the command runs, as one below the root. */
-function relative({ root, ports }: Pick<Session, 'root' | 'ports'>, path: string): RelPath {
-  const absolute = resolve(ports.cwd, path);
-  if (absolute === root) return ROOT_PATH;
-  if (absolute.startsWith(`${root}/`)) return parseRelPath(absolute.slice(root.length + 1));
-  throw new AgentError('PATH_UNKNOWN', `'${path}' does not lie in '${root}'`, {
-    hints: [{ command: `cd '${root}'`, effect: 'paths are taken from the current directory, or from that of -C' }],
-  });
-}
-
-/** Whether a path is one of some paths, or lies below one of them. */
-function isWithin(path: RelPath, paths: readonly RelPath[]): boolean {
-  return paths.some((one) => one === ROOT_PATH || path === one || path.startsWith(`${one}/`));
 }
 
 function entryOf(change: Change): Entry {

@@ -1,4 +1,4 @@
-import { STATUS, statusOf, type ErrorCode } from '../core/errors.ts';
+import { statusOf, type ErrorCode, type STATUS } from '../core/errors.ts';
 import { CODE_PAGES } from './code-pages.ts';
 
 const STATUS_PAGES: Readonly<Record<(typeof STATUS)[keyof typeof STATUS], readonly [string, string]>> = {

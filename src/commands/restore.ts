@@ -1,4 +1,5 @@
-import { planRestore, restore, restoreTo, type RestorePlan } from '../actions/restore.ts';
+import { planRestore, restore, type RestorePlan } from '../actions/restore.ts';
+import { restoreTo } from '../actions/restore-to.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CHANGE_MARK, count, firstLines } from '../cli/text.ts';
 import { AgentError, STATUS } from '../core/errors.ts';

@@ -20,7 +20,7 @@ export default class Status extends AgentCommand {
   };
 
   async answer({ flags }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
-    const limit = flags['max-age'] === undefined ? null : duration(String(flags['max-age']), 'agent status --max-age 1h');
+    const limit = flags['max-age'] === undefined ? null : duration(flags['max-age'] as string, 'agent status --max-age 1h');
     const result = await status(ports);
     const notes = [...(await otherProgram(terminal)), ...(limit === null ? [] : ageNotes(result, limit))];
     const isHeld = !['SUPERSEDED', 'FOREIGN'].includes(result.standing);

@@ -13,16 +13,10 @@ type Judged =
  */
 export function mustBeCosigned(state: LedgerState, record: Judged): boolean {
   const { cosigned } = state.policy;
-  switch (record.kind) {
-    case 'keys': {
-      const changed = record.readers.join() !== state.keys.readers.join();
-      return (record.recovery !== undefined && state.recovery.length > 0) || (changed && cosigned.includes('keys'));
-    }
-    case 'checkpoint':
-      return (record.declared ?? []).some((kind) => (cosigned as readonly string[]).includes(kind));
-    case 'offer':
-      return cosigned.includes('offer');
-    default:
-      return false;
+  if (record.kind === 'keys') {
+    const changed = record.readers.join() !== state.keys.readers.join();
+    return (record.recovery !== undefined && state.recovery.length > 0) || (changed && cosigned.includes('keys'));
   }
+  if (record.kind === 'checkpoint') return (record.declared ?? []).some((kind) => (cosigned as readonly string[]).includes(kind));
+  return record.kind === 'offer' && cosigned.includes('offer');
 }

@@ -192,7 +192,7 @@ export function parseLine(line: string): SignedRecord {
 export function readVerified(line: string): SignedRecord {
   const { record: text, sigs } = lineParts(line);
   const cosigners = sigs.slice(1).flatMap((signature) => signerOf(signature) ?? []);
-  return { record: parseJson(text) as unknown as LedgerRecord, digest: digestOf(text), sigs, cosigners, line };
+  return { record: parseJson(text) as LedgerRecord, digest: digestOf(text), sigs, cosigners, line };
 }
 
 function lineParts(line: string): { readonly record: string; readonly sigs: readonly string[] } {

@@ -1,4 +1,5 @@
-import { actors, firstWorld, moves, worldKey, type Rules, type World } from './model.ts';
+import { actors, moves } from './model.ts';
+import { firstWorld, worldKey, type Rules, type World } from './world.ts';
 
 /** What an exploration found. */
 export interface Exploration {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS, type Condition } from '../../src/ledger/conditions.ts';
-import { actors, firstWorld, moves, RULES, without, type Rules, type World } from './model.ts';
+import { actors, moves, without } from './model.ts';
+import { firstWorld, RULES, type Rules, type World } from './world.ts';
 import { explore } from './explore.ts';
 
 describe('the exhaustive search over the rules of authority', () => {

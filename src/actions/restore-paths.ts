@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import { AgentError } from '../core/errors.ts';
+import { ROOT_PATH, parseRelPath, showName, type RelPath } from '../core/name.ts';
+import type { StagedTree } from '../install/stage.ts';
+import type { TreeSide } from '../manifest/compare.ts';
+import { findEntry } from '../manifest/tree.ts';
+import { mainRoot, sideOf, type OpenState } from './open-state.ts';
+import type { Session } from './session.ts';
+
+/** Paths that are in the state, or in the newest one; throws PATH_UNKNOWN. */
+export async function known(
+  state: OpenState,
+  { paths, seq, head }: { readonly paths: readonly RelPath[]; readonly seq: number; readonly head?: OpenState },
+): Promise<readonly RelPath[]> {
+  for (const path of paths) {
+    if (path === ROOT_PATH) continue;
+    const there = await Promise.all(
+      [state, ...(head === undefined ? [] : [head])].map((one) => findEntry(sideOf(one).pages, path, sideOf(one).get)),
+    );
+    if (there.every((entry) => entry === null))
+      throw new AgentError('PATH_UNKNOWN', `'${showName(path)}' is not in record ${String(seq)}`, {
+        hints: [{ command: `agent show ${String(seq)}:`, effect: 'lists what is; nothing was changed' }],
+      });
+  }
+  return paths.length === 0 ? [ROOT_PATH] : paths;
+}
+
+/** A path that a person gave, from the directory where the command runs, as one below the root. */
+export function relative({ root, ports }: Pick<Session, 'root' | 'ports'>, path: string): RelPath {
+  const absolute = resolve(ports.cwd, path);
+  if (absolute === root) return ROOT_PATH;
+  if (absolute.startsWith(`${root}/`)) return parseRelPath(absolute.slice(root.length + 1));
+  throw new AgentError('PATH_UNKNOWN', `'${path}' does not lie in '${root}'`, {
+    hints: [{ command: `cd '${root}'`, effect: 'paths are taken from the current directory, or from that of -C' }],
+  });
+}
+
+/** Whether a path is one of some paths, or lies below one of them. */
+export function isWithin(path: RelPath, paths: readonly RelPath[]): boolean {
+  return paths.some((one) => one === ROOT_PATH || path === one || path.startsWith(`${one}/`));
+}
+
+/** A part of a state's tree, ready to be staged. */
+export function treeOf(state: OpenState, side: TreeSide): StagedTree {
+  const { sheet } = state;
+  return {
+    root: { ...mainRoot(state.facts), pages: side.pages },
+    get: side.get,
+    secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
+  };
+}

@@ -1,0 +1,71 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { AgentError } from '../core/errors.ts';
+import { syncTree } from '../install/durable.ts';
+import { finishRoot, stageTree } from '../install/stage.ts';
+import { selectTree } from '../manifest/select.ts';
+import { progressOf } from './checkpoint.ts';
+import { sideOf } from './open-state.ts';
+import type { Ports } from './ports.ts';
+import { learned, openForReading } from './read-state.ts';
+import type { RestoreOptions } from './restore.ts';
+import { isWithin, known, relative, treeOf } from './restore-paths.ts';
+import { findState } from './revision.ts';
+import { openSession } from './session.ts';
+import { refuseShort } from './target.ts';
+
+/** Writes a recorded state, or paths of it, into a new directory: files alone, no agent. Changes nothing of the agent. */
+export async function restoreTo(
+  ports: Ports,
+  { revision, paths, directory }: RestoreOptions & { readonly directory: string },
+): Promise<{
+  readonly name: string;
+  readonly seq: number;
+  readonly path: string;
+  readonly files: number;
+  /** Whether no key opens its secrets, which are then not among the files. */
+  readonly secretsSealed: boolean;
+}> {
+  const session = await openSession(ports);
+  const chosen = findState(session, revision);
+  const state = await learned(await openForReading(session, chosen.manifest));
+  const wanted = await known(state, { paths: paths.map((path) => relative(session, path)), seq: chosen.seq });
+  const target = resolve(ports.cwd, directory);
+  if ((await ports.files.exists(target)) && (await ports.files.list(target)).length > 0)
+    throw new AgentError('TARGET_OCCUPIED', `'${directory}' is not empty`, {
+      hints: [
+        { command: `agent restore ${revision} --to '${target}.new'`, effect: 'a directory that does not exist yet; nothing was changed' },
+      ],
+    });
+  let files = 0;
+  let bytes = 0n;
+  const side = await selectTree(sideOf(state), (path, entry) => {
+    const take = isWithin(path, wanted);
+    if (take) files++;
+    if (take && entry.type === 'file') bytes += BigInt(entry.size);
+    return take;
+  });
+  await refuseShort(target, bytes);
+  const staging = join(dirname(target), `.${basename(target)}.perdure-staging`);
+  const tree = treeOf(state, side);
+  await ports.files.makeDirectory(dirname(target));
+  await ports.files.removeTree(staging);
+  await mkdir(staging, { mode: 0o700 });
+  try {
+    await stageTree(tree, staging, progressOf(ports, 'restore'));
+    finishRoot(staging, tree.root);
+    await syncTree(staging);
+    await rename(staging, target);
+  } catch (error) {
+    await ports.files.removeTree(staging);
+    throw error;
+  }
+  await ports.files.syncDirectory(dirname(target));
+  return {
+    name: session.name,
+    seq: chosen.seq,
+    path: target,
+    files,
+    secretsSealed: state.secretsSealed,
+  };
+}
