@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporary } from '../support/tree.ts';
@@ -17,6 +17,9 @@ test('the published package installs offline, has nothing to install, and runs u
   const prefix = join(directory, 'prefix');
   mkdirSync(prefix);
   npm(['install', '--global', '--offline', '--prefix', prefix, join(directory, filename)], directory);
+  const pages = readdirSync('dist/man/man1').sort();
+  expect((JSON.parse(readFileSync('package.json', 'utf8')) as { man: string[] }).man).toEqual(pages.map((page) => `./dist/man/man1/${page}`));
+  expect(existsSync(join(prefix, 'share/man/man1/perdure.1'))).toBe(true);
   for (const name of ['agent', 'perdure']) {
     const done = spawnSync(join(prefix, 'bin', name), ['--version'], { cwd: directory });
     expect(done.stdout.toString()).toBe(`perdure ${(JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }).version}\n`);
