@@ -18,7 +18,9 @@ test('the published package installs offline, has nothing to install, and runs u
   mkdirSync(prefix);
   npm(['install', '--global', '--offline', '--prefix', prefix, join(directory, filename)], directory);
   const pages = readdirSync('dist/man/man1').sort();
-  expect((JSON.parse(readFileSync('package.json', 'utf8')) as { man: string[] }).man).toEqual(pages.map((page) => `./dist/man/man1/${page}`));
+  expect((JSON.parse(readFileSync('package.json', 'utf8')) as { man: string[] }).man).toEqual(
+    pages.map((page) => `./dist/man/man1/${page}`),
+  );
   expect(existsSync(join(prefix, 'share/man/man1/perdure.1'))).toBe(true);
   for (const name of ['agent', 'perdure']) {
     const done = spawnSync(join(prefix, 'bin', name), ['--version'], { cwd: directory });
