@@ -5,7 +5,7 @@ import type { LedgerState } from '../ledger/state.ts';
 import type { Finding } from '../manifest/facts.ts';
 import { chunksOf, walkTree } from '../manifest/tree.ts';
 import { readManifest, type Manifest } from '../manifest/manifest.ts';
-import { keyId } from '../store/envelope.ts';
+import { isKeyFile } from './key-files.ts';
 import { digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
 import { checkPack } from '../store/pack.ts';
 import { readPackList, type PackEntry } from '../store/packlist.ts';
@@ -63,11 +63,6 @@ export async function checkSealed(
   for (const one of [reader, ...bases]) for (const { name, size } of await one.list()) if (!sizes.has(name)) sizes.set(name, size);
   const newest = await newestComplete(chain, { read, sizes }, findings);
   return { findings, newest: newest.state, packs, bytes, baseNeeded: newest.baseNeeded };
-}
-
-/** Whether a name in `keys/` is of a store key, or of a reader whose identity lies there under a passphrase. */
-function isKeyFile({ keys }: LedgerState, id: string): boolean {
-  return keys.storeKeys[id] !== undefined || keys.readers.some((reader) => keyId(reader) === id);
 }
 
 /** The files that are at hand: their bytes and their sizes. */

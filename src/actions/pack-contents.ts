@@ -19,7 +19,7 @@ import {
 import { storedFile, type StoredFile } from '../store/reader.ts';
 import { envelopeAt, packsOf } from './check-store.ts';
 import { openState } from './open-state.ts';
-import { isPassphraseFile } from './prune.ts';
+import { isPassphraseFile } from './key-files.ts';
 import { findState, statesOf, type StateName } from './revision.ts';
 import { hostLabel } from './refusal.ts';
 import { sentTo } from './sent.ts';

@@ -6,11 +6,11 @@ import type { Chain } from '../ledger/chain.ts';
 import type { GcRecord } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { readManifest } from '../manifest/manifest.ts';
-import { keyId } from '../store/envelope.ts';
 import { Folds } from '../store/folds.ts';
 import { envelopeFile, grantFile, kindOfFile, manifestFile, packFile, packListFile } from '../store/layout.ts';
 import { readPackList } from '../store/packlist.ts';
 import type { StoreReader } from '../store/reader.ts';
+import { isPassphraseFile } from './key-files.ts';
 import { statesOf } from './revision.ts';
 
 /** What was removed of a store. */
@@ -88,9 +88,4 @@ async function neededBy(chain: Chain, view: LedgerState, read: (name: string) =>
     for (const pack of folds.resolve(bytes?.packs ?? [])) names.add(packFile(pack.digest));
   }
   return names;
-}
-
-/** Whether a name in `keys/` is the identity of a reader under a passphrase, which the ledger does not name by its digest. */
-export function isPassphraseFile(name: string, { keys }: LedgerState): boolean {
-  return kindOfFile(name) === 'grant' && keys.readers.some((reader) => name.startsWith(`keys/${keyId(reader)}.`));
 }

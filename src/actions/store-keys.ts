@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { sealEnvelope, generateStoreKey } from '../store/envelope.ts';
-import { envelopeFile, grantFile } from '../store/layout.ts';
+import { envelopeFile, grantFile, kindOfFile } from '../store/layout.ts';
+import { isKeyFile } from './key-files.ts';
 import type { RecoveryKey, StoreKeyEntry } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { appendRecord } from './append-record.ts';
@@ -90,7 +91,8 @@ function mayRead({ host, recovery, readers }: Readers, use: Use): readonly strin
 
 /**
  * Puts each envelope that the ledger names where it belongs. A crash between the ledger's record and this leaves the new
- * envelope under its own digest and the old one in place, and both open.
+ * envelope under its own digest and the old one in place, and both open. What a change of keys left that did not come to its
+ * record is of a key that nothing is sealed to, and goes.
  */
 export async function settleEnvelopes({ ports, control, state }: Session): Promise<void> {
   const { files } = ports;
@@ -99,6 +101,8 @@ export async function settleEnvelopes({ ports, control, state }: Session): Promi
     const grant = grantFile(id, envelope);
     if (names.includes(grant.slice('keys/'.length))) await files.rename(join(control, grant), join(control, envelopeFile(id)));
   }
+  for (const name of names)
+    if (kindOfFile(`keys/${name}`) === 'grant' && !isKeyFile(state, name.slice(0, 16))) await files.remove(join(control, 'keys', name));
 }
 
 /** Writes an envelope under its own digest: the one in place must stay until the ledger names the new one. */

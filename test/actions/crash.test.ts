@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { decline, promote } from '../../src/actions/answer.ts';
@@ -8,75 +7,12 @@ import { close } from '../../src/actions/close.ts';
 import { fence } from '../../src/actions/fence.ts';
 import { init } from '../../src/actions/init.ts';
 import { pack } from '../../src/actions/pack.ts';
-import type { Ports } from '../../src/actions/ports.ts';
 import { resume } from '../../src/actions/resume.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { acts, adopted, arrived, bringTo, inviteOf, nothing, offered, type Stage } from '../support/agent.ts';
 import { at, testHost } from '../support/host.ts';
+import { sound, sweep, tiny } from '../support/sweep.ts';
 import { listing } from '../support/tree.ts';
-
-class Crash extends Error {}
-
-/** A very small agent: a sweep makes a new one for each crash point. */
-function tiny(root: string): void {
-  for (const directory of ['body', 'private/memory', 'private/secrets']) mkdirSync(join(root, directory), { recursive: true });
-  writeFileSync(join(root, 'private/self.json'), '{"version":1}\n');
-  writeFileSync(join(root, 'private/memory/note.md'), 'note\n');
-  writeFileSync(join(root, 'private/secrets/chat.env'), 'TOKEN=canary-3f9a1c\n');
-}
-
-/** The ports of a host whose disk dies at the nth change: nothing reaches it any more. */
-function dying(ports: Ports, name: string, directory: string, crashAt: number): { readonly ports: Ports; readonly reached: () => number } {
-  let count = 0;
-  const host = testHost(directory, name, {
-    before: () => {
-      if (++count >= crashAt) throw new Crash();
-    },
-  });
-  return { ports: { ...host, cwd: ports.cwd, start: ports.start }, reached: () => count };
-}
-
-interface Sweep {
-  readonly prepare: (directory: string) => Promise<Stage>;
-  readonly host: 'a' | 'b';
-  readonly command: (ports: Ports, stage: Stage) => Promise<unknown>;
-  readonly after: (stage: Stage) => Promise<void>;
-}
-
-/** Cuts a command at each of its changes in turn; the same command again must finish, and two may never act. */
-async function sweep({ prepare, host, command, after }: Sweep): Promise<number> {
-  for (let crashAt = 1; ; crashAt++) {
-    const directory = mkdtempSync(join(tmpdir(), 'perdure-crash-'));
-    try {
-      const stage = await prepare(directory);
-      const { ports } = dying(stage[host], host, directory, crashAt);
-      const crashed = await command(ports, stage).then(
-        () => false,
-        (error: unknown) => {
-          if (!(error instanceof Crash)) throw error;
-          return true;
-        },
-      );
-      expect(
-        [await acts(stage.a, stage.home), await acts(stage.b, stage.away)].filter(Boolean).length,
-        `crash at ${String(crashAt)}`,
-      ).toBeLessThanOrEqual(1);
-      if (crashed)
-        await command(stage[host], stage).catch((error: unknown) => {
-          throw new Error(`after a crash at change ${String(crashAt)} the same command fails`, { cause: error });
-        });
-      await after(stage);
-      if (!crashed) return crashAt - 1;
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
-  }
-}
-
-async function sound(ports: Ports, root: string): Promise<void> {
-  const result = await verify(at(ports, root), { path: null, input: nothing() });
-  expect(result.status, JSON.stringify(result.findings)).toBe(0);
-}
 
 describe('a command that was cut at any change and is typed again', () => {
   test('init makes one agent', async () => {
