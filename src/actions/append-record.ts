@@ -77,8 +77,18 @@ async function signAlone(record: Later, custodian: Custodian): Promise<SignedRec
 
 async function signAsHost({ state, host, name }: HostSession, record: Later, custodian: Custodian | undefined): Promise<SignedRecord> {
   const alone = signRecord(record, host.key);
-  if (!mustBeCosigned(state, record)) return alone;
-  if (custodian !== undefined) return signedRecord(record, [...alone.sigs, await custodian.sign(recordText(record))]);
+  refuseUncosigned({ state, name }, record, custodian);
+  if (custodian === undefined || !mustBeCosigned(state, record)) return alone;
+  return signedRecord(record, [...alone.sigs, await custodian.sign(recordText(record))]);
+}
+
+/** Throws COSIGNATURE_MISSING where a recovery key must sign a record, too, and none is at hand. Call it before anything is written. */
+export function refuseUncosigned(
+  { state, name }: Pick<Session, 'state' | 'name'>,
+  record: Parameters<typeof mustBeCosigned>[1],
+  custodian: Custodian | undefined,
+): void {
+  if (custodian !== undefined || !mustBeCosigned(state, record)) return;
   throw new AgentError('COSIGNATURE_MISSING', `a recovery key must sign '${record.kind}' of '${name}', too`, {
     hints: [{ command: 'agent … --kit FILE', effect: 'the same command with the recovery kit; nothing was changed' }],
   });

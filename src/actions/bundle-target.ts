@@ -48,14 +48,15 @@ export async function refuseForeign({ ports, chain, name }: Session, target: str
   );
 }
 
-async function refuseInside({ root }: Session, target: string): Promise<void> {
+/** Throws OUTPUT_INSIDE_ROOT where something would be written into the agent itself. */
+export async function refuseInside({ root }: Session, target: string): Promise<void> {
   let parent = target;
   for (;;) {
     const real = await realpath(parent).catch(() => null);
     if (real !== null) {
       if (!`${real}/`.startsWith(`${root}/`)) return;
-      throw new AgentError('OUTPUT_INSIDE_ROOT', `'${target}' lies in the agent itself, which would then hold its own bundle`, {
-        hints: [{ command: 'agent pack -o ../agent.tar' }],
+      throw new AgentError('OUTPUT_INSIDE_ROOT', `'${target}' lies in the agent itself, which would then hold a copy of itself`, {
+        hints: [{ command: `cd '${dirname(root)}'`, effect: 'and name a place outside of the agent; nothing was changed' }],
       });
     }
     parent = dirname(parent);

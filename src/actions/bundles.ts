@@ -22,23 +22,22 @@ export async function withBundles<T>(
   return open([]);
 }
 
-/** The bundle with the longest ledger, which all others must be a beginning of. */
+/** The bundle whose ledger has all that the others' have. Throws BUNDLE_FOREIGN, or FORKED where there is none. */
 export function newestBundle(bundles: readonly Bundle[]): Bundle {
-  const [first, ...rest] = [...bundles].sort((a, b) => b.chain.state.seq - a.chain.state.seq);
-  if (first === undefined) throw new AgentError('USAGE_WRONG', 'no bundle is named');
-  for (const { chain, reader } of rest) {
-    if (chain.state.agent !== first.chain.state.agent)
-      throw new AgentError('BUNDLE_FOREIGN', `'${reader.name}' is of another agent than '${first.reader.name}'`, {
-        hints: [{ command: `agent verify '${reader.name}'`, effect: 'shows whose it is; nothing was changed' }],
-      });
-    if (compareSeen(first.chain, seenOf(chain.state)) !== 'contained')
-      throw new AgentError('FORKED', `'${reader.name}' and '${first.reader.name}' are two branches of one agent`, {
-        hints: [
-          { command: 'agent recover BRANCH DIR --kit FILE', effect: 'keeps the branch that you name; the other one never acts again' },
-        ],
-      });
-  }
-  return first;
+  const [first] = bundles;
+  if (first === undefined)
+    throw new AgentError('USAGE_WRONG', 'no bundle is named', { hints: [{ command: 'agent rehydrate BUNDLE DIR' }] });
+  const foreign = bundles.find((one) => one.chain.state.agent !== first.chain.state.agent);
+  if (foreign !== undefined)
+    throw new AgentError('BUNDLE_FOREIGN', `'${foreign.reader.name}' is of another agent than '${first.reader.name}'`, {
+      hints: [{ command: `agent verify '${foreign.reader.name}'`, effect: 'shows whose it is; nothing was changed' }],
+    });
+  // The longest is not always the newest: a recover may outrank it.
+  const newest = bundles.find(({ chain }) => bundles.every((other) => compareSeen(chain, seenOf(other.chain.state)) === 'contained'));
+  if (newest !== undefined) return newest;
+  throw new AgentError('FORKED', `${bundles.map(({ reader }) => `'${reader.name}'`).join(' and ')} are branches of one agent`, {
+    hints: [{ command: 'agent recover BRANCH DIR --kit FILE', effect: 'keeps the branch that you name; the other one never acts again' }],
+  });
 }
 
 /** The newest complete state of a bundle, opened and checked, ready to be staged. */

@@ -1,7 +1,9 @@
+import { digestOf } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { keyId, openPassphrase, openStoreKeys } from '../store/envelope.ts';
-import { readFrom, type StoreReader } from '../store/reader.ts';
+import { digestInName } from '../store/layout.ts';
+import type { StoreReader } from '../store/reader.ts';
 import { withBundle, type Input } from './bundle.ts';
 import { checkOpened, checkSealed } from './check-store.ts';
 import { openCustodian, readIdentities, type CustodianSource } from './custodian.ts';
@@ -74,8 +76,10 @@ async function openPassphrases(reader: StoreReader, { keys }: LedgerState, passp
   const ids = new Set(keys.readers.map(keyId));
   for (const { name } of await reader.list('keys')) {
     const id = /^keys\/([0-9a-f]{16})\.[0-9a-f]{64}\.age$/.exec(name)?.[1];
-    if (id === undefined || !ids.has(id)) continue;
-    const identity = await openPassphrase((await readFrom([reader])(name)) ?? Buffer.alloc(0), passphrase);
+    if (id === undefined || !ids.delete(id)) continue;
+    const bytes = (await reader.read(name)) ?? Buffer.alloc(0);
+    if (digestOf(bytes) !== digestInName(name)) continue;
+    const identity = await openPassphrase(bytes, passphrase);
     if (identity !== null) found.push(identity);
   }
   return found;

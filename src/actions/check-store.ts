@@ -5,7 +5,6 @@ import type { LedgerState } from '../ledger/state.ts';
 import type { Finding } from '../manifest/facts.ts';
 import { chunksOf, walkTree } from '../manifest/tree.ts';
 import { readManifest, type Manifest } from '../manifest/manifest.ts';
-import { isKeyFile } from './key-files.ts';
 import { digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
 import { checkPack } from '../store/pack.ts';
 import { readPackList, type PackEntry } from '../store/packlist.ts';
@@ -42,9 +41,6 @@ export async function checkSealed(
     const kind = kindOfFile(name);
     bytes += size;
     if (kind === null) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is no file of an agent` });
-    const storeKey = /^keys\/([0-9a-f]{16})\./.exec(name)?.[1];
-    if (storeKey !== undefined && !isKeyFile(chain.state, storeKey))
-      findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is of a store key that the ledger does not know` });
     if (kind === 'pack') packs++;
     const promised = digestInName(name);
     const file = promised === null ? null : await reader.stream(name);
@@ -91,7 +87,7 @@ async function newestComplete(
     }
     const since = chain.state.offer?.since;
     if (skipped === 0 && since !== undefined && missing !== 'manifest') {
-      const base = new Set((await packsOf(since, { read: files.read, ledger: chain.state }).catch(() => [])).map((pack) => pack.digest));
+      const base = new Set((await recordedPacks(since, files.read).catch(() => [])).map((pack) => pack.digest));
       if (missing.every((digest) => base.has(digest))) {
         findings.push({
           code: 'BASE_NEEDED',
@@ -147,15 +143,20 @@ export async function envelopeAt(
   return null;
 }
 
+/** The packs that a state was recorded with, wherever they lie now: what a host that has the state has. */
+export async function recordedPacks(manifest: Digest, read: AtHand['read']): Promise<readonly PackEntry[]> {
+  const found = await readManifest(read, manifest);
+  if (found === null) return [];
+  const pages = await Promise.all(found.packlists.map((page) => readPackList(read, page)));
+  return pages.flatMap((page) => page.packs);
+}
+
 /** The packs of a state, where they lie now; none where its manifest is not there. */
 export async function packsOf(
   manifest: Digest,
   { read, ledger }: { readonly read: AtHand['read']; readonly ledger: Pick<LedgerState, 'folded'> },
 ): Promise<readonly PackEntry[]> {
-  const found = await readManifest(read, manifest);
-  if (found === null) return [];
-  const pages = await Promise.all(found.packlists.map((page) => readPackList(read, page)));
-  return (await Folds.read(read, ledger.folded)).resolve(pages.flatMap((page) => page.packs));
+  return (await Folds.read(read, ledger.folded)).resolve(await recordedPacks(manifest, read));
 }
 
 /**

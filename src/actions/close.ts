@@ -1,10 +1,13 @@
 import { join } from 'node:path';
+import { digestOf } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { chainOf, chainText, type Chain } from '../ledger/chain.ts';
 import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { parseReply } from '../ledger/message.ts';
-import { LEDGER_FILE } from '../store/layout.ts';
+import { LEDGER_FILE, envelopeFile, grantFile, packListFile } from '../store/layout.ts';
+import type { StoreReader } from '../store/reader.ts';
 import { noteSeen, settlePending } from './append-record.ts';
+import { envelopeAt } from './check-store.ts';
 import { withBundle, type Input } from './bundle.ts';
 import type { Ports } from './ports.ts';
 import { refusal } from './refusal.ts';
@@ -28,12 +31,17 @@ export async function closeByBundle(ports: Ports, source: { readonly path: strin
           hints: [{ command: 'agent -C DIR close BUNDLE', effect: 'with the directory of that agent' }],
         });
       if (view.root === 'elsewhere') throw refusal(session, { allowed: false, obstacle: 'COPY', condition: 'root' });
-      if (compareSeen(chain, seenOf(newer.state)) === 'contained') return { session, added: 0, answer: null };
+      if (compareSeen(chain, seenOf(newer.state)) === 'contained') {
+        // Cut between ledger and memory, the same command moves the memory.
+        if (view.seen === 'contained') await noteSeen(session, chain.state);
+        return { session, added: 0, answer: null };
+      }
       const here = compareSeen(newer, seenOf(chain.state));
       if (here !== 'contained' || !['contained', 'none'].includes(compareSeen(newer, memory?.seen ?? null)))
         throw refusal(session, { allowed: false, obstacle: here === 'behind' ? 'STALE' : 'FORKED', condition: 'seen' });
       if (!newer.digests.includes(chain.state.head))
         await ports.files.replace(join(control, 'local', 'dropped', `${chain.state.head}.jsonl`), chainText(chain.records));
+      await bringKeys(session, newer, reader);
       await ports.files.replace(join(control, LEDGER_FILE), chainText(newer.records));
       await noteSeen(session, newer.state);
       const last = newer.state.recovered === null ? null : 'recover';
@@ -44,6 +52,27 @@ export async function closeByBundle(ports: Ports, source: { readonly path: strin
       };
     }),
   );
+}
+
+/**
+ * Brings what the newer ledger names and this root needs to read its own states: envelopes and folds. The envelopes that are
+ * here, which open to this host, stay under their digests.
+ */
+async function bringKeys({ ports: { files }, control }: HostSession, { state }: Chain, reader: StoreReader): Promise<void> {
+  const read = (name: string): Promise<Buffer | null> => reader.read(name);
+  for (const { id, envelope } of Object.values(state.keys.storeKeys)) {
+    const place = join(control, envelopeFile(id));
+    const here = await files.readIfPresent(place);
+    if (here !== null && digestOf(here) === envelope) continue;
+    const bytes = await envelopeAt(read, { id, envelope });
+    if (bytes === null) continue;
+    if (here !== null) await files.create(join(control, grantFile(id, digestOf(here))), here);
+    await files.replace(place, bytes);
+  }
+  for (const page of state.folded) {
+    const bytes = await read(packListFile(page));
+    if (bytes !== null) await files.create(join(control, packListFile(page)), bytes);
+  }
 }
 
 function commonLength(a: Chain, b: Chain): number {
@@ -80,7 +109,11 @@ export async function close(ports: Ports, reply: Buffer): Promise<CloseResult> {
     const missing = records.filter((one) => !known.has(one.digest));
     const last = records.at(-1)?.record.kind;
     const answer = last === 'promote' || last === 'decline' ? last : null;
-    if (missing.length === 0) return { session, added: 0, answer };
+    if (missing.length === 0) {
+      // Cut between ledger and memory, the same command moves the memory.
+      if (view.seen === 'contained') await noteSeen(session, chain.state);
+      return { session, added: 0, answer };
+    }
     const [first] = missing;
     if (first?.record.kind !== 'init' && first !== undefined && first.record.prev !== chain.state.head && known.has(first.record.prev))
       throw refusal(session, { allowed: false, obstacle: 'FORKED', condition: 'seen' });

@@ -38,7 +38,9 @@ async function kitAt(
   await checkKitPlace(ports, { kit, directory: root });
   const made = await newRecoveryKit(name);
   if (await ports.files.create(kit, made.text)) return made.key;
-  const there = await readKit(ports.files, kit);
+  // One that an interrupted command of this agent wrote says whose it is.
+  const text = (await ports.files.readIfPresent(kit))?.toString('utf8') ?? '';
+  const there = text.includes(`# Recovery kit of the agent '${name}'.`) ? await readKit(ports.files, kit) : null;
   if (there !== null) return there;
   throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
     hints: [{ command: 'agent keys custody --kit OLD --new-kit OTHER-FILE', effect: 'nothing was changed' }],

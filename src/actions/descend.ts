@@ -1,5 +1,6 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { survey } from '../capture/survey.ts';
 import { AgentError } from '../core/errors.ts';
 import { showName } from '../core/name.ts';
 import { syncTree } from '../install/durable.ts';
@@ -19,7 +20,8 @@ import type { Ports } from './ports.ts';
 import { learned, openForReading } from './read-state.ts';
 import { findState } from './revision.ts';
 import { profileOfFacts } from './root-profile.ts';
-import { openSession, type Session } from './session.ts';
+import { FORMAT_FILE } from '../store/layout.ts';
+import { CONTROL, openRoot, openSession, type Session } from './session.ts';
 import { lookAtTarget, refuseShort } from './target.ts';
 
 export interface DescendOptions {
@@ -53,18 +55,39 @@ export async function descend(ports: Ports, options: DescendOptions): Promise<De
   const chosen = findState(session, options.revision);
   const state = await learned(await openForReading(session, chosen.manifest));
   const name = checkAgentName(options.name ?? basename(resolve(ports.cwd, options.directory)));
-  const path = await freshTarget(ports, options);
+  const profile = profileOfFacts(state.facts);
   const { tree, files, bytes, leftOut } = await inheritance(state, new Set([...INHERITED, ...options.classes]));
-  await refuseShort(path, bytes);
-  await stage(ports, { path, state, tree });
-  const made = await init(ports, {
-    directory: path,
-    name,
-    profile: profileOfFacts(state.facts),
-    recovery: options.recovery,
-    parent: options.proof ? parentOf(session) : undefined,
-  });
+  const begun = await begunAt(ports, session, options.directory);
+  const path = begun ?? (await freshTarget(ports, options));
+  if (begun === null) {
+    await refuseShort(path, bytes);
+    await stage(ports, { path, state, tree, journal: state.manifest.agent });
+  }
+  const made = (await ports.files.exists(join(path, CONTROL, FORMAT_FILE)))
+    ? { session: await openRoot(ports, path), profile: profile.data.name, survey: survey(path, profile), kit: null, warnings: [] }
+    : await init(ports, {
+        directory: path,
+        name,
+        profile,
+        recovery: options.recovery,
+        parent: options.proof ? parentOf(session) : undefined,
+      });
+  await ports.files.remove(journalPath(path));
   return { ...made, parent: session.name, seq: chosen.seq, files, leftOut };
+}
+
+/** Beside the new agent while it is made, so that the same command goes on with it. */
+function journalPath(path: string): string {
+  return join(dirname(path), `.${basename(path)}.perdure-descend`);
+}
+
+/** Where the same command put the files in place before, and did not come to its end; else null. */
+async function begunAt({ files, cwd }: Ports, { state }: Session, directory: string): Promise<string | null> {
+  const path = await realpath(resolve(cwd, directory)).catch(() => null);
+  const journal = path === null ? null : await files.readIfPresent(journalPath(path));
+  if (path === null || journal?.toString('utf8') !== state.agent) return null;
+  // Cut before the files were put in place, an empty directory is as it was.
+  return (await files.list(path)).length > 0 ? path : null;
 }
 
 function parentOf({ state }: Session): {
@@ -100,13 +123,20 @@ async function inheritance(
 }> {
   const side = sideOf(state);
   const closed = new Set<string>();
+  const contents = new Set<string>();
   for await (const { path, entry } of walkTree(side.pages, side.get))
-    if (entry.type === 'file' && (await mayHoldSecrets(path, entry, state))) closed.add(path);
+    if (entry.type === 'file' && (await mayHoldSecrets(path, entry, state))) {
+      closed.add(path);
+      // By whatever name or copy, it is the same content.
+      if (entry.same !== undefined) closed.add(entry.same);
+      if (entry.sha256 !== undefined && entry.size !== '0') contents.add(entry.sha256);
+    }
   let files = 0;
   let bytes = 0n;
   const tree = await selectTree(side, (path, entry: Entry) => {
     if (!classes.has(entry.class) || closed.has(path)) return false;
     if (entry.type === 'file' && entry.same !== undefined && closed.has(entry.same)) return false;
+    if (entry.type === 'file' && entry.sha256 !== undefined && contents.has(entry.sha256)) return false;
     if (entry.type !== 'directory') files++;
     if (entry.type === 'file') bytes += BigInt(entry.size);
     return true;
@@ -119,13 +149,24 @@ async function mayHoldSecrets(path: string, entry: FileEntry, state: OpenState):
   if (entry.class === 'secret' || entry.flags?.includes('secret-bearing') === true) return true;
   if (!/(^|\/)\.git\/(.*\/)?config$/.test(path) && !/(^|\/)\.git-credentials$/.test(path)) return false;
   const get = (digest: Parameters<typeof state.objects.main.chunk>[0]): Promise<Buffer> => state.objects.main.chunk(digest);
-  for await (const digest of chunksOf(entry, get)) if (/:\/\/[^/\s]*:[^/\s]*@/.test((await get(digest)).toString('latin1'))) return true;
+  // An address may lie across two chunks.
+  let tail = '';
+  for await (const digest of chunksOf(entry, get)) {
+    const text = tail + (await get(digest)).toString('latin1');
+    if (/:\/\/[^/\s]*:[^/\s]*@/.test(text)) return true;
+    tail = text.slice(-4096);
+  }
   return false;
 }
 
 async function stage(
   { files, progress }: Ports,
-  { path, state, tree }: { readonly path: string; readonly state: OpenState; readonly tree: Awaited<ReturnType<typeof selectTree>> },
+  {
+    path,
+    state,
+    tree,
+    journal,
+  }: { readonly path: string; readonly state: OpenState; readonly tree: Awaited<ReturnType<typeof selectTree>>; readonly journal: string },
 ): Promise<void> {
   const staging = join(dirname(path), `.${basename(path)}.perdure-staging`);
   await files.makeDirectory(dirname(path));
@@ -133,8 +174,9 @@ async function stage(
   await mkdir(staging, { mode: 0o700 });
   try {
     const root = { ...mainRoot(state.facts), pages: tree.pages };
-    await stageTree({ root, get: tree.get, secrets: null }, staging, progressOf({ progress }, 'descend'));
+    await stageTree({ root, get: tree.get, secrets: null }, staging, { onFile: progressOf({ progress }, 'descend') });
     await syncTree(staging);
+    await files.replace(journalPath(path), journal);
     await rename(staging, path);
   } catch (error) {
     await files.removeTree(staging);

@@ -5,10 +5,10 @@ import { decodeFacts, parseSecretPages, readSecrets } from '../manifest/facts.ts
 import { readManifest } from '../manifest/manifest.ts';
 import { ChunkIndex, indexBlock } from '../store/chunk-index.ts';
 import { ChunkTable } from '../store/chunk-table.ts';
-import { foldPage, Folds, type Fold } from '../store/folds.ts';
+import { foldPage } from '../store/folds.ts';
 import { packFile, packListFile } from '../store/layout.ts';
 import { PackWriter } from '../store/pack-writer.ts';
-import type { PackEntry } from '../store/packlist.ts';
+import type { PackEntry, PackListPage } from '../store/packlist.ts';
 import { chunkCachePath, mainRoot, type OpenState, type Use } from './open-state.ts';
 import type { StateName } from './revision.ts';
 import type { HostSession } from './session.ts';
@@ -43,7 +43,7 @@ export function smallPacks({ packs }: Pick<OpenState, 'packs'>): number {
  */
 export async function foldPacks(session: HostSession, newest: OpenState, kept: readonly StateName[] | null): Promise<FoldResult | null> {
   const live = kept === null ? null : await liveChunks(session, newest, kept);
-  const pages: Fold[] = [];
+  const pages: PackListPage[] = [];
   let folded = 0;
   let into = 0;
   let bytes = 0;
@@ -57,7 +57,8 @@ export async function foldPacks(session: HostSession, newest: OpenState, kept: r
     bytes += written.packs.reduce((sum, pack) => sum + pack.size, 0);
   }
   if (pages.length === 0) return null;
-  return { pages: await mergePages(session, pages), packs: folded, into, bytes };
+  for (const page of pages) await session.ports.files.create(join(session.control, packListFile(page.digest)), page.text);
+  return { pages: [...session.state.folded, ...pages.map((page) => page.digest)], packs: folded, into, bytes };
 }
 
 async function planFold(
@@ -92,7 +93,7 @@ async function liveShare(
   return all === 0 ? 0 : kept / all;
 }
 
-async function writeFold({ ports, control, state }: HostSession, newest: OpenState, { use, packs, live }: FoldPlan): Promise<Fold> {
+async function writeFold({ ports, control, state }: HostSession, newest: OpenState, { use, packs, live }: FoldPlan): Promise<PackListPage> {
   const { files } = ports;
   const source = newest.objects[use];
   const id = state.keys[use] ?? '';
@@ -118,24 +119,6 @@ async function writeFold({ ports, control, state }: HostSession, newest: OpenSta
     await writer.finishFold(tops),
     packs.map((pack) => pack.digest),
   );
-}
-
-/** Writes the new pages; an older one whose packs were folded again is taken into the page that did it. */
-async function mergePages({ ports, control, state, reader }: HostSession, fresh: readonly Fold[]): Promise<readonly Digest[]> {
-  const older = await Folds.read((name) => reader.read(name), state.folded);
-  const pages: Fold[] = [];
-  for (const page of older.pages) {
-    const again = fresh.some((one) => page.packs.some((pack) => one.replaces.includes(pack.digest)));
-    if (!again) pages.push(page);
-  }
-  for (const one of fresh) {
-    const through = older.pages.filter((page) => page.packs.some((pack) => one.replaces.includes(pack.digest)));
-    const rest = through.flatMap((page) => page.packs.filter((pack) => !one.replaces.includes(pack.digest)));
-    const replaces = [...new Set([...one.replaces, ...through.flatMap((page) => page.replaces)])];
-    pages.push(foldPage([...rest, ...one.packs], replaces));
-  }
-  for (const page of pages) await ports.files.create(join(control, packListFile(page.digest)), page.text);
-  return pages.map((page) => page.digest);
 }
 
 /**

@@ -1,12 +1,15 @@
 import { join, resolve } from 'node:path';
 import type { Digest } from '../core/digest.ts';
 import { parseChain } from '../ledger/chain.ts';
+import { readManifest } from '../manifest/manifest.ts';
+import { readPackList } from '../store/packlist.ts';
 import { ChunkIndex } from '../store/chunk-index.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { directoryReader } from '../store/reader.ts';
 import { appendRecord } from './append-record.ts';
 import { refuseForeign } from './bundle-target.ts';
 import { packsOf } from './check-store.ts';
+import type { Custodian } from './custodian.ts';
 import { foldPacks, smallPacks, type FoldResult } from './fold.ts';
 import { chunkCachePath, openState } from './open-state.ts';
 import type { Ports } from './ports.ts';
@@ -22,6 +25,8 @@ export interface GcOptions {
   /** Milliseconds for which what nothing needs any more stays. */
   readonly grace: number;
   readonly dryRun: boolean;
+  /** Signs that states are given up, too, where the policy asks for it. */
+  readonly custodian?: Custodian | undefined;
 }
 
 export interface GcResult {
@@ -50,7 +55,7 @@ export async function gc(ports: Ports, options: GcOptions): Promise<GcResult> {
     const states = statesOf(session.chain);
     const kept = hasRules(options.keep) ? await keptBy(session, states, options.keep) : new Set(states.map((one) => one.seq));
     const expired = states.length - kept.size;
-    const after = options.dryRun ? null : await collect(session, { states, kept });
+    const after = options.dryRun ? null : await collect(session, { states, kept, custodian: options.custodian });
     const { reader, chain, control } = after?.session ?? session;
     const pruned = await prune(ports.files, { directory: control, reader, chain }, { now, grace: options.grace, dryRun: options.dryRun });
     return { kept: kept.size, expired, folded: after?.folded ?? null, pruned, seq: after?.seq ?? null };
@@ -60,7 +65,7 @@ export async function gc(ports: Ports, options: GcOptions): Promise<GcResult> {
 /** Removes from a bundle directory what its own ledger says is needed no more. Takes no key. */
 export async function pruneBundle(
   ports: Ports,
-  { directory, grace, dryRun }: Omit<GcOptions, 'keep'> & { readonly directory: string },
+  { directory, grace, dryRun }: Omit<GcOptions, 'keep' | 'custodian'> & { readonly directory: string },
 ): Promise<Pruned> {
   const target = resolve(ports.cwd, directory);
   await refuseForeign(await openSession(ports), target);
@@ -86,7 +91,11 @@ export async function foldWhereMany(session: HostSession): Promise<Pick<GcResult
 
 async function collect(
   session: HostSession,
-  { states, kept }: { readonly states: readonly StateName[]; readonly kept: ReadonlySet<number> | null },
+  {
+    states,
+    kept,
+    custodian,
+  }: { readonly states: readonly StateName[]; readonly kept: ReadonlySet<number> | null; readonly custodian?: Custodian | undefined },
 ): Promise<{ readonly session: HostSession; readonly folded: FoldResult | null; readonly seq: number | null }> {
   const { state, ports, control, reader, host } = session;
   if (state.manifest === null) return { session, folded: null, seq: null };
@@ -102,12 +111,31 @@ async function collect(
   const left = kept === null || expired.length === 0 ? null : states.filter((one) => kept.has(one.seq));
   const folded = await foldPacks(session, newest, left);
   if (expired.length === 0 && folded === null) return { session, folded, seq: null };
-  const after = await appendRecord(session, { kind: 'gc', expired, folded: folded?.pages ?? state.folded });
+  const all = folded?.pages ?? state.folded;
+  const draft = { kind: 'gc', expired, folded: left === null ? all : await usedFolds(session, all, left) } as const;
+  const after = await appendRecord(session, draft, { custodian });
   await tidy(
     after,
     states.filter((one) => kept !== null && !kept.has(one.seq)),
   );
   return { session: after, folded, seq: after.state.seq };
+}
+
+/** The folds that the states which are left look into, directly or through a later fold. */
+async function usedFolds({ reader }: HostSession, folded: readonly Digest[], left: readonly StateName[]): Promise<readonly Digest[]> {
+  const read = (name: string): Promise<Buffer | null> => reader.read(name);
+  const wanted = new Set<Digest>();
+  for (const { manifest } of left)
+    for (const page of (await readManifest(read, manifest))?.packlists ?? [])
+      for (const pack of (await readPackList(read, page)).packs) wanted.add(pack.digest);
+  const used: Digest[] = [];
+  for (const digest of folded) {
+    const { packs, replaces = [] } = await readPackList(read, digest);
+    if (!replaces.some((old) => wanted.has(old))) continue;
+    used.push(digest);
+    for (const pack of packs) wanted.add(pack.digest);
+  }
+  return used;
 }
 
 /** Forgets what is kept at hand of states and packs that are gone. */

@@ -12,6 +12,7 @@ import { endFamily } from './guard-end.ts';
 import type { Ports } from './ports.ts';
 import { refusal } from './refusal.ts';
 import { assertMay } from './may.ts';
+import { refuseUnfinished } from './unfinished.ts';
 import { openRoot, openSession, type HostSession } from './session.ts';
 import { underLock } from './writer.ts';
 
@@ -38,7 +39,7 @@ export interface GuardOptions {
 export async function guard(ports: Ports, options: GuardOptions): Promise<number> {
   const opened = await openSession(ports);
   // A refusal needs no registration; this look is only for a short way to it.
-  assertMay(opened, 'act');
+  await refuseUnfinished(assertMay(opened, 'act'));
   const mark = `PERDURE_GUARD=${ports.random(12).toString('hex')}`;
   const scope = createScope(`perdure-${String(ports.processes.self.pid)}-${mark.slice(-8)}`);
   const note: GuardNote = {

@@ -1,6 +1,7 @@
 import { AgentError } from '../core/errors.ts';
 import type { RecoveryKey, StoreKeyEntry } from '../ledger/record.ts';
-import { isRecipient } from '../store/age.ts';
+import { RECIPIENT_LIMIT, isRecipient } from '../store/age.ts';
+import { refuseUncosigned } from './append-record.ts';
 import { keyId, openStoreKeys, sealPassphrase } from '../store/envelope.ts';
 import { grantFile } from '../store/layout.ts';
 import { join } from 'node:path';
@@ -61,6 +62,7 @@ export async function addReader(
   return withWriter(ports, 'keys', async (session) => {
     const { readers } = session.state.keys;
     if (readers.includes(recipient)) return { session, recorded: false };
+    refuseMany(session, [...readers, recipient]);
     const again = { keys: await ownKeys(session), ids: idsOf(session, 'main') };
     return { session: await changeKeys(session, { readers: [...readers, recipient], again, custodian }), recorded: true };
   });
@@ -81,10 +83,12 @@ export async function addPassphrase(
     });
   const sealed = await sealPassphrase(passphrase);
   return withWriter(ports, 'keys', async (session) => {
+    const wanted = [...session.state.keys.readers, sealed.recipient];
+    refuseUncosigned(session, { kind: 'keys', readers: wanted }, custodian);
+    refuseMany(session, wanted);
     await ports.files.create(join(session.control, grantFile(keyId(sealed.recipient), sealed.digest)), sealed.bytes);
     const again = { keys: await ownKeys(session), ids: idsOf(session, 'main') };
-    const readers = [...session.state.keys.readers, sealed.recipient];
-    return { session: await changeKeys(session, { readers, again, custodian }), recorded: true, recipient: sealed.recipient };
+    return { session: await changeKeys(session, { readers: wanted, again, custodian }), recorded: true, recipient: sealed.recipient };
   });
 }
 
@@ -134,6 +138,14 @@ export async function changeCustody(
       session: await changeKeys(session, { recovery: [recovery], again, fresh: await newStoreKeys(), custodian }),
       recorded: true,
     };
+  });
+}
+
+/** Holder, recovery keys and one target stand in an envelope beside the readers. */
+function refuseMany({ state, name }: Session, readers: readonly string[]): void {
+  if (readers.length + state.recovery.length + 2 <= RECIPIENT_LIMIT) return;
+  throw new AgentError('READERS_EXCEEDED', `'${name}' has ${String(state.keys.readers.length)} readers, and an envelope holds no more`, {
+    hints: [{ command: 'agent keys remove RECIPIENT', effect: 'makes room; nothing was changed' }],
   });
 }
 

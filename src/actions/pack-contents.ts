@@ -17,7 +17,7 @@ import {
   packListFile,
 } from '../store/layout.ts';
 import { storedFile, type StoredFile } from '../store/reader.ts';
-import { envelopeAt, packsOf } from './check-store.ts';
+import { envelopeAt, packsOf, recordedPacks } from './check-store.ts';
 import { openState } from './open-state.ts';
 import { isPassphraseFile } from './key-files.ts';
 import { findState, statesOf, type StateName } from './revision.ts';
@@ -54,11 +54,9 @@ export async function contentsOf(session: Session, options: ContentsOptions): Pr
   const { reader, chain, state } = session;
   const read = (name: string): Promise<Buffer | null> => reader.read(name);
   const chosen = findState(session, options.revision);
-  const packNames = async (manifest: Digest): Promise<readonly Digest[]> =>
-    (await packsOf(manifest, { read, ledger: state })).map((pack) => pack.digest);
   const since = options.isDirectory || options.full ? undefined : await baseOf(session, options);
-  const had = new Set(since === undefined ? [] : await packNames(since));
-  const all = await packNames(chosen.manifest);
+  const had = new Set(since === undefined ? [] : (await recordedPacks(since, read)).map((pack) => pack.digest));
+  const all = (await packsOf(chosen.manifest, { read, ledger: state })).map((pack) => pack.digest);
   const packs = all.filter((digest) => !had.has(digest));
   const manifests: Digest[] = [];
   const lists = new Set<Digest>(state.folded);

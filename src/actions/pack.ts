@@ -78,7 +78,7 @@ async function write(
 
 /** Throws LIMIT_FAT where a tar file would not fit the file system; returns the type of one that keeps no modes. */
 async function refuseLimit(session: Session, contents: Contents, { path, isDirectory }: Output): Promise<string | null> {
-  const kind = await session.ports.fileSystem(dirname(path));
+  const kind = await session.ports.fileSystem(isDirectory ? path : dirname(path));
   const limit = kind?.fileLimit ?? null;
   if (kind === null || limit === null) return null;
   if (!isDirectory) {
@@ -169,8 +169,10 @@ async function writeDirectory(
   for (const name of contents.names) {
     const path = join(target, name);
     // Named by their content, these cannot change; the others are replaced whole.
-    const settled = /^(keys\/[0-9a-f]{16})\.([0-9a-f]{64})\.age$/.exec(name);
-    const inPlace = settled === null ? null : join(target, `${settled[1] ?? ''}.age`);
+    // An envelope that the ledger names gets its place at the end; grants and identities under a passphrase keep their names.
+    const id = name.slice('keys/'.length, 'keys/'.length + 16);
+    const named = session.state.keys.storeKeys[id]?.envelope;
+    const inPlace = named !== undefined && name === grantFile(id, named) ? join(target, envelopeFile(id)) : null;
     const promised = digestInName(name);
     const extra = contents.extra.get(name);
     all.push({ path: inPlace ?? path, digest: promised ?? digestOf(extra ?? Buffer.alloc(0)) });
@@ -185,10 +187,7 @@ async function writeDirectory(
     const fresh = join(target, grantFile(id, envelope));
     if (await files.exists(fresh)) await files.rename(fresh, join(target, envelopeFile(id)));
   }
-  const there = await Promise.all(
-    all.map(async (one) => ((await files.exists(one.path)) ? one : { ...one, path: one.path.replace(/\.age$/, `.${one.digest}.age`) })),
-  );
-  return { bytes: total, files: there };
+  return { bytes: total, files: all };
 }
 
 async function digestAt(files: Files, path: string): Promise<Digest | null> {

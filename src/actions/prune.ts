@@ -10,7 +10,7 @@ import { Folds } from '../store/folds.ts';
 import { envelopeFile, grantFile, kindOfFile, manifestFile, packFile, packListFile } from '../store/layout.ts';
 import { readPackList } from '../store/packlist.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { isPassphraseFile } from './key-files.ts';
+import { isKeyFile } from './key-files.ts';
 import { statesOf } from './revision.ts';
 
 /** What was removed of a store. */
@@ -33,14 +33,17 @@ export async function prune(
 ): Promise<Pruned> {
   const read = (name: string): Promise<Buffer | null> => reader.read(name);
   const needed = new Set<string>();
-  for (const view of [chain.state, viewBefore(chain, now - grace)]) for (const name of await neededBy(chain, view, read)) needed.add(name);
+  for (const name of await neededBy(chain, chain.state, { read, lenient: false })) needed.add(name);
+  // What that view names and is not there was removed with its time of grace before.
+  for (const name of await neededBy(chain, viewBefore(chain, now - grace), { read, lenient: true })) needed.add(name);
   let removed = 0;
   let bytes = 0;
   let waiting = 0;
   for (const { name, size } of await reader.list()) {
     const kind = kindOfFile(name);
     if (kind === null || kind === 'format' || kind === 'ledger' || kind === 'script' || needed.has(name)) continue;
-    if (isPassphraseFile(name, chain.state)) continue;
+    // By a grant a host that took the agent over may open older secrets; the ledger does not name it.
+    if (kind === 'grant' && isKeyFile(chain.state, name.slice('keys/'.length, 'keys/'.length + 16))) continue;
     const path = join(directory, name);
     if (((await files.modified(path)) ?? now) > now - grace) {
       waiting += size;
@@ -53,10 +56,13 @@ export async function prune(
   return { files: removed, bytes, waiting };
 }
 
+/** Clocks of hosts that an agent moves between differ by a little. */
+const SKEW = 5 * 60_000;
+
 /** Throws CLOCK_BEHIND where the clock contradicts the ledger: times of grace and of retention would be wrong. */
 export function checkClock({ records }: Pick<Chain, 'records'>, now: number): void {
-  const newest = Math.max(...records.map(({ record }) => Date.parse(record.at)));
-  if (newest <= now) return;
+  const newest = records.reduce((latest, { record }) => Math.max(latest, Date.parse(record.at)), 0);
+  if (newest <= now + SKEW) return;
   throw new AgentError(
     'CLOCK_BEHIND',
     `the clock says ${new Date(now).toISOString()}, and the ledger has a record of ${new Date(newest).toISOString()}`,
@@ -70,22 +76,41 @@ function viewBefore({ records, state }: Chain, instant: number): LedgerState {
   return { ...state, expired: done.flatMap((one) => one.expired), folded: done.at(-1)?.folded ?? [] };
 }
 
-/** Names of all files that the states of a ledger need, in the view of a state. What is not there names nothing. */
-async function neededBy(chain: Chain, view: LedgerState, read: (name: string) => Promise<Buffer | null>): Promise<ReadonlySet<string>> {
+/**
+ * Names of all files that the states of a ledger need, in the view of a state. Throws where something that says so is damaged
+ * or missing: what cannot be read may need anything. `lenient` takes what is not there for gone already.
+ */
+async function neededBy(
+  { records }: Chain,
+  view: LedgerState,
+  { read, lenient }: { readonly read: (name: string) => Promise<Buffer | null>; readonly lenient: boolean },
+): Promise<ReadonlySet<string>> {
   const names = new Set<string>(view.folded.map(packListFile));
   for (const { id, envelope } of Object.values(view.keys.storeKeys)) names.add(envelopeFile(id)).add(grantFile(id, envelope));
   const pages = new Set<Digest>();
-  for (const { manifest } of statesOf({ records: chain.records, state: view })) {
+  // What a cut copy lacked when it was recovered is lost for good.
+  const recoveredAt = records.findLast(({ record }) => record.kind === 'recover')?.record.seq ?? 0;
+  for (const { manifest, seq } of statesOf({ records, state: view })) {
     const found = await readManifest(read, manifest);
+    if (found === null && !lenient && seq > recoveredAt) throw missing(`manifest ${manifest.slice(0, 12)} of record ${String(seq)}`);
     if (found === null) continue;
     names.add(manifestFile(manifest));
     for (const page of found.packlists) pages.add(page);
   }
-  const folds = await Folds.read(read, view.folded).catch(() => new Folds());
+  const isGone = async (page: Digest): Promise<boolean> => lenient && (await read(packListFile(page))) === null;
+  const folded: Digest[] = [];
+  for (const page of view.folded) if (!(await isGone(page))) folded.push(page);
+  const folds = await Folds.read(read, folded);
   for (const page of pages) {
+    if (await isGone(page)) continue;
     names.add(packListFile(page));
-    const bytes = await readPackList(read, page).catch(() => null);
-    for (const pack of folds.resolve(bytes?.packs ?? [])) names.add(packFile(pack.digest));
+    for (const pack of folds.resolve((await readPackList(read, page)).packs)) names.add(packFile(pack.digest));
   }
   return names;
+}
+
+function missing(what: string): AgentError {
+  return new AgentError('BUNDLE_INCOMPLETE', `${what} is missing: nothing is removed where it is not known what is needed`, {
+    hints: [{ command: 'agent verify', effect: 'lists all that is missing; also agent verify BUNDLE' }],
+  });
 }

@@ -73,6 +73,7 @@ export async function recover(ports: Ports, options: RecoverOptions): Promise<Re
     const done = await recoveredAlready(ports, options, { bundle, host: known });
     if (done !== null) return done;
     const memory = await loadMemory(ports.files, ports.hostDirectory, agent);
+    refuseReplaced(chain, memory, reader.name);
     const target = await lookAtTarget(ports, options.directory, { agent, overAny: true });
     const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
     const identities = [...custodian.identities, ...(known === null ? [] : [known.identity])];
@@ -84,11 +85,30 @@ export async function recover(ports: Ports, options: RecoverOptions): Promise<Re
     const host =
       known ?? (await createHost(ports.files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
     return underLock(ports, agent, async () => {
+      // While a person read and answered, this host may have seen more.
+      const now = droppedBy(chain, { memory: await loadMemory(ports.files, ports.hostDirectory, agent), target });
+      if (now.some((one) => !plan.dropped.some((known) => known.digest === one.digest)))
+        throw new AgentError('RACE_LOST', `this host has seen more of '${plan.name}' meanwhile`, {
+          hints: [
+            { command: 'agent recover BUNDLE DIR --kit FILE', effect: 'the same again says what is given up then; nothing was changed' },
+          ],
+        });
       const { oldTree, path } = await install(ports, { opened, bundle, target, directory: options.directory });
       const session = { ...((await openRoot(ports, path)) as HostSession), name: opened.state.facts.name };
-      const after = await takeOver(session, { host, identities, custodian, reason, dropped: plan.dropped });
+      const after = await takeOver(session, { host, identities, custodian, reason, dropped: plan.dropped, manifest: opened.state.digest });
       return { ...plan, session: after, path, plan: opened.plan, recorded: true, oldTree };
     });
+  });
+}
+
+/** A kit that this host knows to be replaced takes nothing over, from however old a backup. */
+function refuseReplaced({ state }: Chain, memory: AgentMemory | null, name: string): void {
+  const custody = memory?.seen?.custody;
+  if (custody === undefined || state.custody.includes(custody)) return;
+  throw new AgentError('KIT_UNFIT', `the recovery key of '${name}' was replaced since, and this host knows of it`, {
+    hints: [
+      { command: 'agent recover NEWER-BUNDLE DIR --kit NEW-KIT', effect: 'with a backup that has the replacement; nothing was changed' },
+    ],
   });
 }
 
@@ -122,12 +142,14 @@ async function takeOver(
     custodian,
     reason,
     dropped,
+    manifest,
   }: {
     readonly host: Host;
     readonly identities: readonly string[];
     readonly custodian: Custodian;
     readonly reason: string;
     readonly dropped: RecoverRecord['dropped'];
+    readonly manifest: Digest;
   },
 ): Promise<HostSession> {
   const { state, reader } = session;
@@ -137,7 +159,7 @@ async function takeOver(
   const sealed = (await seal([Buffer.from(reason)], readersOf(session, 'main'))).toString('base64');
   const after = await appendRecord(
     session,
-    { kind: 'recover', holder: host.key.publicKey, recipient: host.recipient, dropped, storeKeys, sealed },
+    { kind: 'recover', holder: host.key.publicKey, recipient: host.recipient, dropped, manifest, storeKeys, sealed },
     { custodian },
   );
   await settleEnvelopes(after);

@@ -4,6 +4,7 @@ import { AgentError } from '../core/errors.ts';
 import { syncTree } from '../install/durable.ts';
 import { finishRoot, stageTree } from '../install/stage.ts';
 import { selectTree } from '../manifest/select.ts';
+import { refuseInside } from './bundle-target.ts';
 import { progressOf } from './checkpoint.ts';
 import { sideOf } from './open-state.ts';
 import type { Ports } from './ports.ts';
@@ -31,6 +32,7 @@ export async function restoreTo(
   const state = await learned(await openForReading(session, chosen.manifest));
   const wanted = await known(state, { paths: paths.map((path) => relative(session, path)), seq: chosen.seq });
   const target = resolve(ports.cwd, directory);
+  await refuseInside(session, target);
   if ((await ports.files.exists(target)) && (await ports.files.list(target)).length > 0)
     throw new AgentError('TARGET_OCCUPIED', `'${directory}' is not empty`, {
       hints: [
@@ -52,7 +54,7 @@ export async function restoreTo(
   await ports.files.removeTree(staging);
   await mkdir(staging, { mode: 0o700 });
   try {
-    await stageTree(tree, staging, progressOf(ports, 'restore'));
+    await stageTree(tree, staging, { onFile: progressOf(ports, 'restore') });
     finishRoot(staging, tree.root);
     await syncTree(staging);
     await rename(staging, target);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { writersOf } from '../capture/quiet.ts';
 import { AgentError } from '../core/errors.ts';
 import { ROOT_PATH, showName, type RelPath } from '../core/name.ts';
-import { applyTree } from '../install/apply.ts';
+import { applyTree, findObstacle, type Application } from '../install/apply.ts';
 import { finishRoot, stageTree } from '../install/stage.ts';
 import { compareTrees, type Change } from '../manifest/compare.ts';
 import type { Entry } from '../manifest/entry.ts';
@@ -18,7 +18,7 @@ import { isWithin, known, relative, treeOf } from './restore-paths.ts';
 import { findState, type StateName } from './revision.ts';
 import { readProfile } from './root-profile.ts';
 import type { HostSession } from './session.ts';
-import { restoreNote } from './unfinished.ts';
+import { refuseUnfinished, restoreNote } from './unfinished.ts';
 import { openSettled, withWriter } from './writer.ts';
 
 export interface RestoreOptions {
@@ -63,13 +63,15 @@ export async function restore(
   const { opened, chosen, paths, plan } = await prepare(ports, options);
   if (plan.changes.length > 0 || (await restoreNote(opened).read()) !== null) await options.confirm(plan);
   return withWriter(ports, 'restore', async (locked) => {
+    await refuseActivity(locked);
     const note = restoreNote(locked);
     // A tree that an interrupted restore left is a mixture that nobody wants recorded.
     const before = (await note.read()) === null ? (await capture(locked, {})).session : locked;
-    const { target, wanted, within, plan: now } = await changesTo(before, { chosen, paths });
-    await note.write({ revision: String(chosen.seq), paths: options.paths });
-    await apply(before, { target, wanted, within });
-    const after = await capture(before, { restored: target.digest });
+    const { plan: now, ...changes } = await changesTo(before, { chosen, paths });
+    const application = await applicationOf(before, changes);
+    await note.write({ seq: chosen.seq, paths });
+    await apply(before, { target: changes.target, application });
+    const after = await capture(before, { restored: changes.target.digest });
     await note.clear();
     return { ...now, session: after.session, recorded: after.recorded ? after.session.state.seq : null };
   });
@@ -78,6 +80,35 @@ export async function restore(
 /** Tells what a restore would put back; changes nothing. */
 export async function planRestore(ports: Ports, options: RestoreOptions): Promise<RestorePlan> {
   return (await prepare(ports, options)).plan;
+}
+
+/**
+ * What an interrupted restore may have put into the tree and the target has otherwise. Only the same restore goes on, or one
+ * of the whole newest state, which takes it back; throws RESTORE_UNFINISHED for any other.
+ */
+async function mixedIn(
+  session: HostSession,
+  {
+    chosen,
+    paths,
+    target,
+    wanted,
+  }: { readonly chosen: StateName; readonly paths: readonly RelPath[]; readonly target: OpenState; readonly wanted: readonly Change[] },
+): Promise<readonly Change[]> {
+  const note = await restoreNote(session).read();
+  if (note === null || (note.seq === chosen.seq && note.paths.join('\0') === paths.join('\0'))) return [];
+  if (paths.length > 0 || chosen.manifest !== session.state.manifest) await refuseUnfinished(session);
+  const begun = await learned(await openForReading(session, findState(session, String(note.seq)).manifest));
+  const known = new Set<string>(wanted.map((one) => one.path));
+  const found: Change[] = [];
+  for await (const change of compareTrees(sideOf(begun), sideOf(target)))
+    if (
+      isWithin(change.path, note.paths.length === 0 ? [ROOT_PATH] : note.paths) &&
+      !known.has(change.path) &&
+      !STAY.includes(entryOf(change).class)
+    )
+      found.push(change);
+  return found;
 }
 
 async function prepare(
@@ -114,6 +145,7 @@ async function changesTo(
     if (STAY.includes(entryOf(change).class)) stay++;
     else wanted.push(change);
   }
+  wanted.push(...(await mixedIn(session, { chosen, paths, target, wanted })));
   const classes: Record<string, number> = {};
   const visible = wanted.filter((one) => one.kind !== 'times' && entryOf(one).type !== 'directory');
   for (const change of visible) classes[entryOf(change).class] = (classes[entryOf(change).class] ?? 0) + 1;
@@ -124,23 +156,35 @@ async function changesTo(
   return { target, wanted, within, plan: { name, seq: chosen.seq, at: chosen.at, classes, changes, delicate, stay } };
 }
 
-async function apply(
-  { ports, control, root }: HostSession,
+/** What is to be put in and taken out; throws TARGET_OCCUPIED where something that no state has is in the way. */
+async function applicationOf(
+  { control, root, name }: HostSession,
   { target, wanted, within }: { readonly target: OpenState; readonly wanted: readonly Change[]; readonly within: readonly RelPath[] },
-): Promise<void> {
+): Promise<Application> {
   const removed = wanted.filter((one) => one.kind === 'removed').map((one) => one.path);
   const paths = new Set<string>(wanted.map((one) => one.path));
   // A directory whose content changed gets its own time back, too.
   const touched = new Set<string>();
   for (const path of paths) for (let at = parentOf(path); at !== ''; at = parentOf(at)) touched.add(at);
-  const owns = (path: RelPath): boolean => isWithin(path, within);
   const tree = await selectTree(sideOf(target), (path, entry) => paths.has(path) || (entry.type === 'directory' && touched.has(path)));
-  const staging = join(control, 'local', 'restore-staging');
+  const obstacle = await findObstacle(root, { tree, removed });
+  if (obstacle !== null)
+    throw new AgentError('TARGET_OCCUPIED', `'${obstacle}' of '${name}' would become a file, and holds something that no state has`, {
+      hints: [{ command: `ls -la '${join(root, obstacle)}'`, effect: 'move that aside, then restore again; nothing was changed' }],
+    });
+  return { staging: join(control, 'local', 'restore-staging'), tree, removed, owns: (path) => isWithin(path, within) };
+}
+
+async function apply(
+  { ports, root }: HostSession,
+  { target, application }: { readonly target: OpenState; readonly application: Application },
+): Promise<void> {
+  const { staging, tree, owns } = application;
   await ports.files.removeTree(staging);
   await ports.files.makeDirectory(staging);
-  await stageTree(treeOf(target, tree), staging, progressOf(ports, 'restore'));
-  await applyTree(root, { staging, tree, removed, owns });
-  if (wanted.length > 0 && owns(ROOT_PATH)) finishRoot(root, mainRoot(target.facts));
+  await stageTree(treeOf(target, tree), staging, { onFile: progressOf(ports, 'restore'), finished: false });
+  await applyTree(root, application);
+  if (tree.pages.length > 0 && owns(ROOT_PATH)) finishRoot(root, mainRoot(target.facts));
   await ports.files.removeTree(staging);
 }
 

@@ -34,7 +34,7 @@ export async function stageRoot(ports: Ports, prepared: StageSource, paths: Swap
   await ports.files.makeDirectory(dirname(paths.staging));
   await mkdir(paths.staging, { mode: 0o700 });
   try {
-    await stageTree(tree, paths.staging, progressOf(ports, 'rehydrate'));
+    await stageTree(tree, paths.staging, { onFile: progressOf(ports, 'rehydrate') });
     const carried = new Set(target.old === null ? [] : carryOver(target.path, paths.staging, profile).map(showName));
     const control = join(paths.staging, CONTROL);
     await stageControl(ports, { control, readers, chain: bundle.chain, old: target.old });

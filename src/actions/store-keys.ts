@@ -4,7 +4,7 @@ import { envelopeFile, grantFile, kindOfFile } from '../store/layout.ts';
 import { isKeyFile } from './key-files.ts';
 import type { RecoveryKey, StoreKeyEntry } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
-import { appendRecord } from './append-record.ts';
+import { appendRecord, refuseUncosigned } from './append-record.ts';
 import type { Custodian } from './custodian.ts';
 import type { Use } from './open-state.ts';
 import type { HostSession, Session } from './session.ts';
@@ -46,6 +46,7 @@ export interface Resealed {
 export async function changeKeys(session: HostSession, change: KeyChange): Promise<HostSession> {
   const { recovery, fresh, again, custodian } = change;
   const readers = change.readers ?? session.state.keys.readers;
+  refuseUncosigned(session, { kind: 'keys', readers, recovery }, custodian);
   const who: Readers = { host: session.host.recipient, recovery: recovery ?? session.state.recovery, readers };
   const storeKeys = again === undefined ? [] : [...(await sealAgain(session, again, who))];
   for (const use of fresh === undefined ? [] : USES) {

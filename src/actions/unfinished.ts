@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { canonical, parseJson } from '../core/canonical.ts';
 import { AgentError } from '../core/errors.ts';
+import { loadName, parseRelPath, showName, storeName, type RelPath } from '../core/name.ts';
+import { restoreNoteValid } from '../core/generated/validators.js';
 import type { Session } from './session.ts';
 
-/** What an interrupted restore was asked for. */
+/** What an interrupted restore was asked for: the record, and paths within the root. */
 interface RestoreNote {
-  readonly revision: string;
-  readonly paths: readonly string[];
+  readonly seq: number;
+  readonly paths: readonly RelPath[];
 }
 
 /** The note that a restore is under way: while it is there the tree is a mixture of two states. */
@@ -19,24 +21,32 @@ export function restoreNote({ ports, control }: Pick<Session, 'ports' | 'control
   return {
     async read() {
       const bytes = await ports.files.readIfPresent(path);
-      return bytes === null ? null : ((parseJson(bytes.toString('utf8')) ?? { revision: 'HEAD', paths: [] }) as unknown as RestoreNote);
+      if (bytes === null) return null;
+      const value = parseJson(bytes.toString('utf8'));
+      if (!restoreNoteValid(value))
+        throw new AgentError('TREE_DAMAGED', `'${path}' says that a restore was interrupted, and not which`, {
+          hints: [{ command: `rm '${path}'`, effect: 'then agent diff shows what the tree is, and agent restore HEAD puts it back' }],
+        });
+      const { seq, paths } = value as { readonly seq: number; readonly paths: readonly Parameters<typeof loadName>[0][] };
+      return { seq, paths: paths.map((one) => parseRelPath(loadName(one))) };
     },
-    write: async ({ revision, paths }) => {
-      await ports.files.replace(path, canonical({ revision, paths: [...paths] }));
+    write: async ({ seq, paths }) => {
+      await ports.files.replace(path, canonical({ seq, paths: paths.map(storeName) }));
     },
     clear: () => ports.files.remove(path),
   };
 }
 
-/** Throws RESTORE_UNFINISHED where the tree is a mixture that is not to be recorded. */
-export async function refuseUnfinished(session: Pick<Session, 'ports' | 'control' | 'name'>): Promise<void> {
+/** Throws RESTORE_UNFINISHED where the tree is a mixture that is neither to be recorded nor to act. */
+export async function refuseUnfinished(session: Pick<Session, 'ports' | 'control' | 'name' | 'root'>): Promise<void> {
   const note = await restoreNote(session).read();
   if (note === null) return;
-  const paths = note.paths.map((path) => ` '${path}'`).join('');
-  throw new AgentError('RESTORE_UNFINISHED', `a restore of '${session.name}' to record ${note.revision} was interrupted`, {
+  const command = `agent -C '${session.root}' restore`;
+  const paths = note.paths.map((path) => ` '${showName(path)}'`).join('');
+  throw new AgentError('RESTORE_UNFINISHED', `a restore of '${session.name}' to record ${String(note.seq)} was interrupted`, {
     hints: [
-      { command: `agent restore ${note.revision}${paths} --yes`, effect: 'finishes it' },
-      { command: 'agent restore HEAD --yes', effect: 'goes back to what was recorded before it' },
+      { command: `${command} ${String(note.seq)}${paths} --yes`, effect: 'finishes it' },
+      { command: `${command} HEAD --yes`, effect: 'goes back to what was recorded before it' },
     ],
   });
 }

@@ -1,10 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import type { FileEntry } from '../manifest/entry.ts';
-
-/** Microseconds since 1970, rounded down, as a decimal. */
-export function microseconds({ mtimeNs }: BigIntStats): string {
-  return String(mtimeNs / 1000n - (mtimeNs % 1000n < 0n ? 1n : 0n));
-}
+import { microsecondsOf, type FileEntry } from '../manifest/entry.ts';
 
 /** Permission bits. */
 export function modeOf(stat: BigIntStats): number {
@@ -13,7 +8,7 @@ export function modeOf(stat: BigIntStats): number {
 
 /** What an entry says of a file beside its content. */
 export function attributesOf(name: string, stat: BigIntStats): Pick<FileEntry, 'name' | 'mode' | 'mtime' | 'uid' | 'gid'> {
-  return { name, mode: modeOf(stat), mtime: microseconds(stat), uid: Number(stat.uid), gid: Number(stat.gid) };
+  return { name, mode: modeOf(stat), mtime: microsecondsOf(stat.mtimeNs), uid: Number(stat.uid), gid: Number(stat.gid) };
 }
 
 /** Flags for an entry, which has none rather than an empty list. */

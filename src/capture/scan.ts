@@ -4,11 +4,11 @@ import { GarbageBudget } from '../core/memory.ts';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, storeName, type RelPath } from '../core/name.ts';
 import { byCodeUnit } from '../core/order.ts';
 import type { Counter } from '../manifest/coverage.ts';
-import { contentOf, type Entry } from '../manifest/entry.ts';
+import { contentOf, microsecondsOf, type Entry } from '../manifest/entry.ts';
 import type { Finding, SecretSheet } from '../manifest/facts.ts';
 import { writeDirectory } from '../manifest/tree.ts';
 import type { FileClass } from '../profile/profile.ts';
-import { attributesOf, flagsOf, microseconds, modeOf } from './attributes.ts';
+import { attributesOf, flagsOf, modeOf } from './attributes.ts';
 import { FileCapture, type Remembered } from './file-capture.ts';
 import type { ScanOptions } from './scan-options.ts';
 import { Tally } from './tally.ts';
@@ -51,7 +51,7 @@ export async function scan(options: ScanOptions): Promise<ScanResult> {
   for (const [name, lines] of top.lines) if (name !== 'secret') classes.set(name, digestOf(lines.join('\n')));
   const { counts, secrets, counter, findings, databases } = tally;
   return {
-    root: { name: options.rootName, mode: modeOf(stat), mtime: microseconds(stat), pages: top.pages },
+    root: { name: options.rootName, mode: modeOf(stat), mtime: microsecondsOf(stat.mtimeNs), pages: top.pages },
     classes,
     counts,
     secrets,

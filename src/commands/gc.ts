@@ -1,6 +1,8 @@
+import { openCustodian } from '../actions/custodian.ts';
 import { GRACE, gc, pruneBundle, type GcResult } from '../actions/gc.ts';
 import type { Pruned } from '../actions/prune.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
+import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { duration } from '../cli/duration.ts';
 import { count, showBytes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
@@ -28,9 +30,11 @@ export default class Gc extends AgentCommand {
     grace: Flags.string({ default: `${String(GRACE / 86_400_000)}d`, summary: 'how long what nothing needs stays', helpValue: 'TIME' }),
     bundle: Flags.string({ summary: 'free space in this bundle directory instead', helpValue: 'DIR' }),
     'dry-run': Flags.boolean({ summary: 'only tell what would be done' }),
+    ...CUSTODIAN_FLAGS,
   };
 
-  async answer({ flags }: CommandInput, { ports }: Context): Promise<Answer> {
+  async answer(input: CommandInput, { ports }: Context): Promise<Answer> {
+    const { flags } = input;
     const number = (name: string): number | undefined => flags[`keep-${name}`] as number | undefined;
     const rules = {
       last: number('last'),
@@ -44,7 +48,8 @@ export default class Gc extends AgentCommand {
     const dryRun = flags['dry-run'] === true;
     const directory = flags['bundle'] as string | undefined;
     if (directory === undefined) {
-      const result = await gc(ports, { keep: rules, grace, dryRun });
+      const custodian = (await openCustodian(ports, custodianSource(input))) ?? undefined;
+      const result = await gc(ports, { keep: rules, grace, dryRun, custodian });
       return { data: { ...result, dryRun }, text: textOf(result, dryRun) };
     }
     if (Object.values(rules).some((one) => one !== undefined))

@@ -16,8 +16,8 @@ export default class Init extends AgentCommand {
     ...RECOVERY_FLAGS,
     cosign: Flags.string({
       multiple: true,
-      options: ['identity-update', 'evolve', 'memory-repair', 'keys', 'offer'],
-      summary: 'what the recovery key must sign, too: a declared change, a change of readers, an offer',
+      options: ['identity-update', 'evolve', 'memory-repair', 'keys', 'offer', 'gc'],
+      summary: 'what the recovery key must sign, too: a declared change, a change of readers, an offer, states given up',
       helpValue: 'KIND',
     }),
     profile: Flags.string({ summary: 'layout: native or generic (found out by itself)', helpValue: 'P' }),

@@ -76,6 +76,12 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     return true;
   };
 
+  const openDirectories = async (path: string): Promise<void> => {
+    await io.chmod(path, 0o700);
+    for (const entry of await io.readdir(path, { withFileTypes: true }))
+      if (entry.isDirectory()) await openDirectories(`${path}/${entry.name}`);
+  };
+
   const readIfPresent = async (path: string): Promise<Buffer | null> => {
     try {
       // Not waiting for the other end of a FIFO, and not reading a device without end.
@@ -232,7 +238,14 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     },
     async removeTree(path) {
       before('removeTree', path);
-      await io.rm(path, { force: true, recursive: true });
+      await io.rm(path, { force: true, recursive: true }).catch(async (error: unknown) => {
+        if (!['EACCES', 'EPERM'].includes(systemCode(error) ?? '')) throw explain(error, path);
+        // A directory of the tree may not be written: it is this account's, and goes all the same.
+        await openDirectories(path);
+        await io.rm(path, { force: true, recursive: true }).catch((again: unknown) => {
+          throw explain(again, path);
+        });
+      });
     },
     async rename(from, to) {
       before('rename', to);

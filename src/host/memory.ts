@@ -20,7 +20,7 @@ export interface AgentMemory {
     readonly digest: Digest;
     readonly epoch: number;
     readonly offered: boolean;
-    readonly custody: number;
+    readonly custody?: Digest;
   };
   /** The beginning of the ledger whose signatures this host verified: length in bytes and their digest. */
   readonly verified?: { readonly length: number; readonly digest: Digest };

@@ -1,56 +1,118 @@
-import { chmodSync, lstatSync, mkdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { systemCode } from '../core/errors.ts';
 import { explain } from '../core/system-error.ts';
-import { fsPath, showName, type RelPath } from '../core/name.ts';
+import { ROOT_PATH, childPath, fsPath, nameFromBytes, showName, type RelPath } from '../core/name.ts';
+import { microsecondsOf } from '../manifest/entry.ts';
 import type { TreeSide } from '../manifest/compare.ts';
 import { walkTree } from '../manifest/tree.ts';
-import { syncTree } from './durable.ts';
 import { setTime } from './times.ts';
+import { syncTree } from './durable.ts';
+
+/** What is put into a living tree, and what is taken out of it. */
+export interface Application {
+  /** Where the entries lie; its directories can be written. */
+  readonly staging: string;
+  readonly tree: TreeSide;
+  readonly removed: readonly RelPath[];
+  /** Whether a directory gets mode and time of the tree; one that only leads to an entry keeps its own. */
+  readonly owns: (path: RelPath) => boolean;
+}
 
 /**
  * Puts staged entries into a living tree, each by one rename, and takes away what is to go. What lies in the tree beside
  * them is not touched. Not one step: whoever calls it notes before that it is under way. Run again it goes on.
  */
-export async function applyTree(
-  root: string,
-  {
-    staging,
-    tree,
-    removed,
-    owns,
-  }: {
-    readonly staging: string;
-    readonly tree: TreeSide;
-    readonly removed: readonly RelPath[];
-    /** Whether a directory gets mode and time of the tree; one that only leads to an entry keeps its own. */
-    readonly owns: (path: RelPath) => boolean;
-  },
-): Promise<void> {
+export async function applyTree(root: string, { staging, tree, removed, owns }: Application): Promise<void> {
   await syncTree(staging);
-  // What lies deeper goes first.
-  for (const path of [...removed].reverse()) remove(fsPath(root, path));
-  const directories: { readonly path: RelPath; readonly mode: number; readonly mtime: string }[] = [];
-  for await (const { path, entry } of walkTree(tree.pages, tree.get)) {
-    const target = fsPath(root, path);
-    const staged = fsPath(staging, path);
-    try {
-      if (entry.type === 'directory') {
-        makeDirectory(target);
-        if (owns(path)) directories.push({ path, mode: entry.mode, mtime: entry.mtime });
-      } else if (lstatSync(staged, { throwIfNoEntry: false }) !== undefined) {
-        if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(target);
-        renameSync(staged, target);
-      }
-    } catch (error) {
-      throw explain(error, showName(path));
+  const opened = new OpenedDirectories(root);
+  try {
+    // What lies deeper goes first.
+    for (const path of [...removed].reverse()) {
+      opened.open(parentOf(path));
+      remove(fsPath(root, path));
     }
-  }
-  for (const { path, mode, mtime } of directories.reverse()) {
-    const target = fsPath(root, path);
-    chmodSync(target, mode);
-    setTime(target, mtime);
+    for await (const { path, entry } of walkTree(tree.pages, tree.get)) {
+      opened.open(parentOf(path));
+      if (entry.type === 'directory') {
+        makeDirectory(fsPath(root, path));
+        if (owns(path)) opened.wanted(path, { mode: entry.mode, mtime: entry.mtime });
+      } else place(fsPath(staging, path), fsPath(root, path), path);
+    }
+  } finally {
+    opened.close();
   }
   await syncTree(root);
+}
+
+/**
+ * Finds a directory that is to give way to a file and holds something that no state has, so that it cannot; null where there
+ * is none. Look before the first change.
+ */
+export async function findObstacle(root: string, { tree, removed }: Pick<Application, 'tree' | 'removed'>): Promise<string | null> {
+  const going = new Set<string>(removed);
+  const holdsMore = (path: RelPath): boolean =>
+    readdirSync(fsPath(root, path), { encoding: 'buffer' }).some((bytes) => {
+      const child = childPath(path, nameFromBytes(bytes));
+      return !going.has(child) || (lstatSync(fsPath(root, child)).isDirectory() && holdsMore(child));
+    });
+  for await (const { path, entry } of walkTree(tree.pages, tree.get))
+    if (entry.type !== 'directory' && isDirectory(fsPath(root, path)) && holdsMore(path)) return showName(path);
+  return null;
+}
+
+function isDirectory(path: string | Buffer): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch (error) {
+    // Above it, too, there may be a file where a directory is to be.
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false;
+    throw error;
+  }
+}
+
+/** Directories that are written into while the tree changes, and get mode and time back afterwards, the deepest first. */
+class OpenedDirectories {
+  readonly #root: string;
+  readonly #kept = new Map<RelPath, { readonly mode: number; readonly mtime: string }>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  open(path: RelPath): void {
+    if (this.#kept.has(path)) return;
+    const target = fsPath(this.#root, path);
+    const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
+    if (stat?.isDirectory() !== true) return;
+    const mode = Number(stat.mode & 0o7777n);
+    this.#kept.set(path, { mode, mtime: microsecondsOf(stat.mtimeNs) });
+    if ((mode & 0o300) !== 0o300) chmodSync(target, mode | 0o700);
+  }
+
+  wanted(path: RelPath, attributes: { readonly mode: number; readonly mtime: string }): void {
+    this.#kept.set(path, attributes);
+    chmodSync(fsPath(this.#root, path), attributes.mode | 0o700);
+  }
+
+  close(): void {
+    for (const [path, { mode, mtime }] of [...this.#kept].sort(([a], [b]) => b.length - a.length)) {
+      const target = fsPath(this.#root, path);
+      if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
+      chmodSync(target, mode);
+      if (path !== ROOT_PATH) setTime(target, mtime);
+    }
+  }
+}
+
+function place(staged: string | Buffer, target: string | Buffer, path: RelPath): void {
+  // Run again after a cut, what was placed already is not in the staging of before, and is staged anew.
+  if (lstatSync(staged, { throwIfNoEntry: false }) === undefined) return;
+  try {
+    if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(target);
+    renameSync(staged, target);
+  } catch (error) {
+    throw explain(error, showName(path));
+  }
 }
 
 function makeDirectory(path: string | Buffer): void {
@@ -73,4 +135,8 @@ function remove(path: string | Buffer): void {
   } catch (error) {
     if (systemCode(error) !== 'ENOTEMPTY' && systemCode(error) !== 'EEXIST') throw error;
   }
+}
+
+function parentOf(path: RelPath): RelPath {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
 }

@@ -68,9 +68,14 @@ export async function planStage(tree: StagedTree): Promise<StagePlan> {
 
 /**
  * Writes the tree into `directory`, which must be new, empty and 0700: nobody else can put a link there. Everything is
- * 0600 or 0700 until its content is whole; modes and times come last. Not durable; the caller syncs once.
+ * 0600 or 0700 until its content is whole; modes and times come last, and those of directories not at all where it is not to be
+ * `finished`, since what is in it is taken out again. Not durable; the caller syncs once.
  */
-export async function stageTree(tree: StagedTree, directory: string, onFile: (bytes: bigint) => void = () => undefined): Promise<void> {
+export async function stageTree(
+  tree: StagedTree,
+  directory: string,
+  { onFile = () => undefined, finished = true }: { readonly onFile?: (bytes: bigint) => void; readonly finished?: boolean } = {},
+): Promise<void> {
   const held = secretContents(tree);
   const fill = async (pages: readonly Digest[], parent: RelPath): Promise<void> => {
     const below: DirectoryEntry[] = [];
@@ -88,7 +93,7 @@ export async function stageTree(tree: StagedTree, directory: string, onFile: (by
     }
     for (const entry of below) await fill(entry.pages, childPath(parent, entry.name));
     // Last of all in a directory, when nothing is written into it any more.
-    for (const entry of below) finishDirectory(fsPath(directory, childPath(parent, entry.name)), entry);
+    if (finished) for (const entry of below) finishDirectory(fsPath(directory, childPath(parent, entry.name)), entry);
   };
 
   const makeFile = async (entry: FileEntry, path: RelPath): Promise<void> => {

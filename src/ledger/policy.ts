@@ -5,7 +5,8 @@ import type { LedgerState } from './state.ts';
 type Judged =
   | { readonly kind: 'keys'; readonly readers: readonly string[]; readonly recovery?: unknown }
   | { readonly kind: 'checkpoint'; readonly declared?: readonly string[] }
-  | { readonly kind: Exclude<LedgerRecord['kind'], 'keys' | 'checkpoint'> };
+  | { readonly kind: 'gc'; readonly expired: readonly unknown[] }
+  | { readonly kind: Exclude<LedgerRecord['kind'], 'keys' | 'checkpoint' | 'gc'> };
 
 /**
  * Whether a recovery key must sign a record beside the host: where the policy asks for it, and always where the recovery
@@ -18,5 +19,6 @@ export function mustBeCosigned(state: LedgerState, record: Judged): boolean {
     return (record.recovery !== undefined && state.recovery.length > 0) || (changed && cosigned.includes('keys'));
   }
   if (record.kind === 'checkpoint') return (record.declared ?? []).some((kind) => (cosigned as readonly string[]).includes(kind));
+  if (record.kind === 'gc') return record.expired.length > 0 && cosigned.includes('gc');
   return record.kind === 'offer' && cosigned.includes('offer');
 }

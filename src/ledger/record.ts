@@ -14,8 +14,8 @@ export type Epoch = Brand<number, 'Epoch'>;
 export type Declaration = (typeof DECLARATIONS)[number];
 export const DECLARATIONS = ['identity-update', 'evolve', 'memory-repair'] as const;
 
-/** What a policy can ask a recovery key's signature for: a declared change, a change of readers, an offer. */
-export type CosignedKind = Declaration | 'keys' | 'offer';
+/** What a policy can ask a recovery key's signature for: a declared change, a change of readers, an offer, states given up. */
+export type CosignedKind = Declaration | 'keys' | 'offer' | 'gc';
 
 /** The public half of a recovery key: whoever has the other half reads the agent and may take it over. */
 export interface RecoveryKey {
@@ -104,6 +104,8 @@ export interface RecoverRecord extends Later {
   readonly recipient: string;
   /** Newest records of the branches that are given up, as far as they are known. */
   readonly dropped: readonly { readonly seq: number; readonly digest: Digest; readonly epoch: number }[];
+  /** The state that it goes on from: the newest that was there whole. */
+  readonly manifest: Digest;
   readonly storeKeys: readonly StoreKeyEntry[];
   readonly sealed: string;
 }
@@ -118,7 +120,7 @@ export interface GcRecord extends Later {
   readonly kind: 'gc';
   /** Ranges of seqs, both ends included, whose states are given up. */
   readonly expired: readonly (readonly [number, number])[];
-  /** Pack lists that say which packs took the place of which; they take the place of all that earlier records named. */
+  /** Pack lists that say which packs took the place of which, oldest first: all that count from now on. */
   readonly folded: readonly Digest[];
 }
 
@@ -167,7 +169,7 @@ export function signedRecord(record: LedgerRecord, sigs: readonly string[]): Sig
 
 /** The state that a record names, where it names the agent's newest one; else null. */
 export function stateOf(record: LedgerRecord): Digest | null {
-  return record.kind === 'checkpoint' || record.kind === 'restore' ? record.manifest : null;
+  return record.kind === 'checkpoint' || record.kind === 'restore' || record.kind === 'recover' ? record.manifest : null;
 }
 
 /** Parses one line and verifies every signature, the first by the key that the record names; throws LEDGER_DAMAGED. */

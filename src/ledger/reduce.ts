@@ -78,8 +78,9 @@ function begin(record: InitRecord, digest: Digest): LedgerState {
     fenced: false,
     offer: null,
     manifest: null,
+    manifestSeq: null,
     recovery: record.recovery,
-    custody: 0,
+    custody: [],
     recovered: null,
     policy: record.policy,
     forsaken: [],
@@ -95,11 +96,11 @@ function effect(state: LedgerState, record: LaterRecord, digest: Digest): Ledger
       return {
         ...state,
         keys: keysAfter(state.keys, record),
-        ...(record.recovery === undefined ? {} : { recovery: record.recovery, custody: state.custody + 1 }),
+        ...(record.recovery === undefined ? {} : { recovery: record.recovery, custody: [...state.custody, digest] }),
       };
     case 'checkpoint':
     case 'restore':
-      return { ...state, manifest: record.manifest };
+      return { ...state, manifest: record.manifest, manifestSeq: record.seq };
     case 'fence':
       return { ...state, fenced: true };
     case 'offer':
@@ -129,10 +130,17 @@ function effect(state: LedgerState, record: LaterRecord, digest: Digest): Ledger
         ...heldBy(state, record.holder),
         offer: null,
         fenced: false,
+        manifest: record.manifest,
+        manifestSeq: record.seq,
         keys: { ...withStoreKeys(state.keys, record), stale: true },
         recovered: { epoch: record.epoch, custody: state.custody },
       };
     case 'gc':
+      for (const [from, to] of record.expired) {
+        const newest = state.manifestSeq ?? -1;
+        if (from > to || to >= record.seq || (from <= newest && newest <= to))
+          throw damaged(`record ${String(record.seq)} gives up states that it may not`);
+      }
       return { ...state, expired: [...state.expired, ...record.expired], folded: record.folded };
     case 'resume':
       return { ...state, fenced: false, forsaken: record.forsaken === undefined ? state.forsaken : [...state.forsaken, record.forsaken] };

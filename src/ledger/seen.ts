@@ -9,19 +9,22 @@ export interface Seen {
   readonly epoch: number;
   /** Whether an offer was open. */
   readonly offered: boolean;
-  /** How often the recovery keys had been replaced. */
-  readonly custody: number;
+  /** The record that had replaced the recovery keys last, where one had. */
+  readonly custody?: Digest;
 }
 
 /** What a host remembers after the state. */
 export function seenOf(state: LedgerState): Seen {
-  return { seq: state.seq, digest: state.head, epoch: state.epoch, offered: state.offer !== null, custody: state.custody };
+  const custody = state.custody.at(-1);
+  const seen = { seq: state.seq, digest: state.head, epoch: state.epoch, offered: state.offer !== null };
+  return custody === undefined ? seen : { ...seen, custody };
 }
 
 /**
  * Compares a chain with what a host remembers: it contains the remembered record (or a later resume gave exactly that
- * record up, or a recover outranks it), or it ends before, or it went another way. A recover by a key that was replaced
- * outranks nothing of what came after: whoever stole an old kit and an old backup has no agent.
+ * record up, or a recover outranks it), or it ends before, or it went another way. A recover outranks only where its ledger has
+ * the replacement of recovery keys that the host knows of: whoever stole an old kit and an old backup has no agent, nor by
+ * replacing the keys there once more.
  */
 export function compareSeen(chain: { readonly digests: readonly Digest[]; readonly state: LedgerState }, seen: Seen | null): SeenRelation {
   if (seen === null) return 'none';
@@ -29,6 +32,7 @@ export function compareSeen(chain: { readonly digests: readonly Digest[]; readon
   if (there === seen.digest) return 'contained';
   if (chain.state.forsaken.some((one) => one.seq === seen.seq && one.digest === seen.digest)) return 'contained';
   const { recovered } = chain.state;
-  if (recovered !== null && seen.epoch < recovered.epoch && seen.custody <= recovered.custody) return 'contained';
+  const known = seen.custody === undefined || recovered?.custody.includes(seen.custody) === true;
+  if (recovered !== null && seen.epoch < recovered.epoch && known) return 'contained';
   return there === undefined ? 'behind' : 'diverged';
 }

@@ -38,6 +38,7 @@ export function outcomeOf(chain: { readonly digests: readonly Digest[] }, pendin
 }
 
 function seenOfPending({ record, digest }: Entry, before: Seen | null): Seen {
-  const custody = (before?.custody ?? 0) + (record.kind === 'keys' && record.recovery !== undefined ? 1 : 0);
-  return { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer', custody };
+  const custody = record.kind === 'keys' && record.recovery !== undefined ? digest : before?.custody;
+  const seen = { seq: record.seq, digest, epoch: record.epoch, offered: record.kind === 'offer' };
+  return custody === undefined ? seen : { ...seen, custody };
 }

@@ -36,11 +36,13 @@ export interface LedgerState {
   readonly offer: OpenOffer | null;
   /** The newest state. */
   readonly manifest: Digest | null;
+  /** The record that names it. */
+  readonly manifestSeq: number | null;
   readonly recovery: readonly RecoveryKey[];
-  /** How often the recovery keys were replaced. */
-  readonly custody: number;
+  /** The records that replaced the recovery keys, oldest first. */
+  readonly custody: readonly Digest[];
   /** The newest recover: what any host has seen of an older epoch counts for nothing beside it. */
-  readonly recovered: { readonly epoch: number; readonly custody: number } | null;
+  readonly recovered: { readonly epoch: number; readonly custody: readonly Digest[] } | null;
   readonly policy: InitRecord['policy'];
   readonly keys: KeyState;
   /** Records that a resume --accept-loss gave up, which may stand in another host's memory. */

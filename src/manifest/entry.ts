@@ -74,3 +74,8 @@ export function contentOf(entry: Entry): string {
   if (type === 'directory') return `${type} ${String(mode)}`;
   return `${type} ${String(mode)} ${entry.size} ${entry.sha256 ?? ''} ${entry.same ?? ''}`;
 }
+
+/** Microseconds since 1970, rounded down, of a time in nanoseconds, as a decimal. */
+export function microsecondsOf(nanoseconds: bigint): string {
+  return String(nanoseconds / 1000n - (nanoseconds % 1000n < 0n ? 1n : 0n));
+}

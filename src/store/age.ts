@@ -1,9 +1,11 @@
+import { AgentError } from '../core/errors.ts';
 import type * as Age from 'age-encryption';
 import { openPayload, sealPayload } from './payload.ts';
 
 /** A header longer than this, or with more stanzas, is refused before it is parsed. */
 const HEADER_LIMIT = 64 * 1024;
-const STANZA_LIMIT = 64;
+/** A file is sealed to at most so many: what has more stanzas no reader opens. */
+export const RECIPIENT_LIMIT = 64;
 
 /** Loads the age library, which writes and reads headers; the payload is node:crypto's. */
 const library = (): Promise<typeof Age> => import('age-encryption');
@@ -45,6 +47,7 @@ export async function sealWithPassphrase(bytes: Uint8Array, passphrase: string):
 
 /** Seals the parts, one after the other, as one standard age file to the recipients. */
 export async function seal(parts: readonly Uint8Array[], recipients: readonly string[]): Promise<Buffer> {
+  if (recipients.length > RECIPIENT_LIMIT) throw new AgentError('INTERNAL', 'more recipients than a reader of the file accepts');
   const age = await library();
   const encrypter = new age.Encrypter();
   for (const recipient of recipients) encrypter.addRecipient(recipient);
@@ -68,7 +71,7 @@ export async function open(file: Buffer, identities: readonly string[], options:
   const length = headerLength(file);
   if (length === null) return { refused: 'damaged' };
   const header = file.subarray(0, length);
-  if (stanzaCount(header) > STANZA_LIMIT) return { refused: 'damaged' };
+  if (stanzaCount(header) > RECIPIENT_LIMIT) return { refused: 'damaged' };
   const age = await library();
   const decrypter = new age.Decrypter();
   for (const identity of identities) decrypter.addIdentity(identity);

@@ -271,7 +271,6 @@ function rehydrate(world: World, rules: Rules, root: Root): readonly Move[] {
           digest: memory.pending.entry.digest,
           epoch: memory.pending.entry.record.epoch,
           offered: false,
-          custody: 0,
         };
   const relation = compareSeen(chain, seen);
   if (seenRule && relation !== 'none' && relation !== 'contained') return [];

@@ -88,7 +88,7 @@ export function firstWorld(): World {
   const entry = { record, digest: 'i' as Digest };
   entries.set('i', entry);
   const fresh: Memory = { seen: null, pending: null, registered: null, self: 'same' };
-  const holder: Memory = { ...fresh, seen: { seq: 0, digest: entry.digest, epoch: 1, offered: false, custody: 0 }, registered: 0 };
+  const holder: Memory = { ...fresh, seen: { seq: 0, digest: entry.digest, epoch: 1, offered: false }, registered: 0 };
   return {
     media: ['i'],
     memories: { A: holder, B: fresh, C: fresh },
