@@ -126,4 +126,4 @@ if [ -n "$manifest" ]; then
   else wrong "the manifest of the newest state is missing"; fi
 fi
 [ $bad = 0 ] || { say "not verified: $bad wrong (read with $reader)"; exit 1; }
-say "verified (read with $reader; contents are sealed, and who might sign is not checked here)"
+say "verified (read with $reader; contents are sealed; who might sign, and whether newer records were cut off the end, is not seen here)"

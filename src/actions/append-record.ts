@@ -16,7 +16,7 @@ import { seenOf } from '../ledger/seen.ts';
 import { outcomeOf } from '../ledger/standing.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
-import type { Custodian } from './custodian.ts';
+import { checkCustodian, type Custodian } from './custodian.ts';
 import { openRoot, type HostSession, type Session } from './session.ts';
 
 type Later = Exclude<LedgerRecord, { kind: 'init' }>;
@@ -79,8 +79,16 @@ async function signAsHost({ state, host, name }: HostSession, record: Later, cus
   const alone = signRecord(record, host.key);
   refuseUncosigned({ state, name }, record, custodian);
   if (custodian === undefined || !mustBeCosigned(state, record)) return alone;
+  checkCustodian(state, custodian, name);
   return signedRecord(record, [...alone.sigs, await custodian.sign(recordText(record))]);
 }
+
+const COSIGNED_COMMAND: Readonly<Record<string, string>> = {
+  keys: 'agent keys add RECIPIENT --kit FILE',
+  checkpoint: 'agent checkpoint --declare KIND --kit FILE',
+  offer: 'agent fence --to INVITE --kit FILE',
+  gc: 'agent gc --keep-last N --kit FILE',
+};
 
 /** Throws COSIGNATURE_MISSING where a recovery key must sign a record, too, and none is at hand. Call it before anything is written. */
 export function refuseUncosigned(
@@ -90,7 +98,12 @@ export function refuseUncosigned(
 ): void {
   if (custodian !== undefined || !mustBeCosigned(state, record)) return;
   throw new AgentError('COSIGNATURE_MISSING', `a recovery key must sign '${record.kind}' of '${name}', too`, {
-    hints: [{ command: 'agent … --kit FILE', effect: 'the same command with the recovery kit; nothing was changed' }],
+    hints: [
+      {
+        command: COSIGNED_COMMAND[record.kind] ?? 'agent help COSIGNATURE_MISSING',
+        effect: 'with the recovery kit, or --custodian KEY; nothing was changed',
+      },
+    ],
   });
 }
 

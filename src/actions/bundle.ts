@@ -10,6 +10,7 @@ import { checkFormat, directoryReader, type StoreReader } from '../store/reader.
 import { tarReader } from '../store/tar.ts';
 import type { Ports } from './ports.ts';
 import { CONTROL } from './session.ts';
+import { word } from '../core/shell.ts';
 
 /** A bundle that was opened for reading: its ledger is verified, its bytes are not yet. */
 export interface Bundle {
@@ -40,12 +41,16 @@ export async function withBundle<T>(
   const found = await stat(absolute).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT')
       throw new AgentError('FILE_MISSING', `'${path}' does not exist`, {
-        hints: [{ command: `ls -d '${path}'`, effect: 'relative paths are taken from the current directory, or from that of -C' }],
+        hints: [{ command: `ls -d ${word(path)}`, effect: 'relative paths are taken from the current directory, or from that of -C' }],
       });
     throw explain(error, path);
   });
   if (!found.isDirectory()) {
-    const handle = await open(absolute, constants.O_RDONLY).catch((error: unknown) => {
+    if (!found.isFile())
+      throw new AgentError('FILE_UNREADABLE', `'${path}' is no regular file`, {
+        hints: [{ command: `agent verify - <${word(path)}`, effect: 'reads it as a stream; nothing was changed' }],
+      });
+    const handle = await open(absolute, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
       throw explain(error, path);
     });
     return withTar(handle, path, work);

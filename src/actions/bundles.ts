@@ -7,6 +7,7 @@ import { withBundle, type Bundle, type Input } from './bundle.ts';
 import { checkOpened, checkSealed } from './check-store.ts';
 import { mainRoot, type OpenState } from './open-state.ts';
 import type { Ports } from './ports.ts';
+import { word } from '../core/shell.ts';
 
 /** Opens several bundles, one within the other, and runs `work` with all of them. */
 export async function withBundles<T>(
@@ -30,7 +31,7 @@ export function newestBundle(bundles: readonly Bundle[]): Bundle {
   const foreign = bundles.find((one) => one.chain.state.agent !== first.chain.state.agent);
   if (foreign !== undefined)
     throw new AgentError('BUNDLE_FOREIGN', `'${foreign.reader.name}' is of another agent than '${first.reader.name}'`, {
-      hints: [{ command: `agent verify '${foreign.reader.name}'`, effect: 'shows whose it is; nothing was changed' }],
+      hints: [{ command: `agent verify ${word(foreign.reader.name)}`, effect: 'shows whose it is; nothing was changed' }],
     });
   // The longest is not always the newest: a recover may outrank it.
   const newest = bundles.find(({ chain }) => bundles.every((other) => compareSeen(chain, seenOf(other.chain.state)) === 'contained'));
@@ -62,7 +63,7 @@ export async function openBundle(
     throw new AgentError('BUNDLE_INCOMPLETE', `'${reader.name}': ${bad.subject}, and it is not here`, {
       hints: [
         {
-          command: `agent rehydrate BASE '${reader.name}' DIR`,
+          command: `agent rehydrate BASE ${word(reader.name)} DIR`,
           effect: 'BASE is the bundle that was sent before, or the tree that the agent had here',
         },
         { command: 'agent pack --full -o FILE', effect: 'on the source: a bundle that needs no other; nothing was changed' },

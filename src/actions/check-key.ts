@@ -1,5 +1,5 @@
 import { digestOf } from '../core/digest.ts';
-import { AgentError } from '../core/errors.ts';
+import { AgentError, isAgentError } from '../core/errors.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { keyId, openPassphrase, openStoreKeys } from '../store/envelope.ts';
 import { digestInName } from '../store/layout.ts';
@@ -46,7 +46,12 @@ export async function checkKey(
         hints: [{ command: 'agent verify BUNDLE', effect: 'lists all; nothing was changed' }],
       });
     const opened = await openStoreKeys(reader, Object.values(ledger.keys.storeKeys), identities);
-    const state = await checkOpened({ readers: [reader], ledger, manifest: newest.manifest, identities });
+    const state = await checkOpened({ readers: [reader], ledger, manifest: newest.manifest, identities }).catch((error: unknown) => {
+      if (!isAgentError(error) || error.code !== 'KEY_UNFIT') throw error;
+      throw new AgentError('KEY_UNFIT', `the key opens nothing of record ${String(newest.seq)} of '${reader.name}'`, {
+        hints: [{ command: 'agent keys list', effect: 'shows whose keys do, in the agent itself; nothing was changed' }],
+      });
+    });
     return {
       subject: reader.name,
       seq: newest.seq,

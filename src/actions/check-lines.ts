@@ -119,7 +119,9 @@ export function authorityLines(session: Session): readonly CheckLine[] {
     decision?.allowed === true
       ? 'this host, with this root'
       : state.offer === null
-        ? holder
+        ? decision?.allowed === false && state.holder === session.host?.key.publicKey
+          ? `nobody here: ${decision.obstacle}`
+          : holder
         : `nobody: offered to ${hostLabel(session, state.offer.target)}`;
   const guards = liveGuards(session);
   return [

@@ -5,7 +5,7 @@ import type { LedgerState } from '../ledger/state.ts';
 import type { Finding } from '../manifest/facts.ts';
 import { chunksOf, walkTree } from '../manifest/tree.ts';
 import { readManifest, type Manifest } from '../manifest/manifest.ts';
-import { digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
+import { sizeLimit, digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../store/layout.ts';
 import { checkPack } from '../store/pack.ts';
 import { readPackList, type PackEntry } from '../store/packlist.ts';
 import { digestOfFile, readFrom, type StoreReader } from '../store/reader.ts';
@@ -43,7 +43,8 @@ export async function checkSealed(
     if (kind === null) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is no file of an agent` });
     if (kind === 'pack') packs++;
     const promised = digestInName(name);
-    const file = promised === null ? null : await reader.stream(name);
+    if (size > sizeLimit(name)) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is larger than any such file is` });
+    const file = promised === null || size > sizeLimit(name) ? null : await reader.stream(name);
     if (file !== null && (await digestOfFile(file)) !== promised)
       findings.push({ code: kind === 'pack' ? 'PACK_DAMAGED' : 'BUNDLE_DAMAGED', subject: `'${name}' is not what its name says` });
   }

@@ -31,7 +31,7 @@ export interface CheckpointOptions {
   /** Signs a declaration, too, where the policy asks for it. */
   readonly custodian?: Custodian | undefined;
   /** The older state that the tree was put back to, which is then what the record says. */
-  readonly restored?: Digest;
+  readonly restored?: { readonly manifest: Digest; readonly alarms: readonly Finding[] };
 }
 
 /** What a checkpoint did. */
@@ -106,7 +106,8 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     if (previous !== null && (options.declare ?? []).length === 0 && isSameState(previous, seen))
       return { session, recorded: false, manifest: previous.digest, facts: previous.facts, newAlarms: [], storedBytes: 0, complete: true };
     const alarms = await alarmsOf(previous, seen, { profile, declared });
-    const facts = await factsOf(session, seen, { previous, profile, alarms: alarms.open, message: options.message });
+    const open = [...alarms.open, ...(options.restored?.alarms ?? [])];
+    const facts = await factsOf(session, seen, { previous, profile, alarms: open, message: options.message });
     const keepSheet = found.secrets.length === 0 || sameSecrets(previous, found);
     const secretPacks = keepSheet
       ? []
@@ -136,7 +137,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
 }
 
 function draftOf(manifest: Digest, { restored, declare = [] }: CheckpointOptions): Draft {
-  if (restored !== undefined) return { kind: 'restore', manifest, of: restored };
+  if (restored !== undefined) return { kind: 'restore', manifest, of: restored.manifest };
   return { kind: 'checkpoint', manifest, ...(declare.length === 0 ? {} : { declared: declare }) };
 }
 

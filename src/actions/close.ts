@@ -34,7 +34,7 @@ export async function closeByBundle(ports: Ports, source: { readonly path: strin
       if (compareSeen(chain, seenOf(newer.state)) === 'contained') {
         // Cut between ledger and memory, the same command moves the memory.
         if (view.seen === 'contained') await noteSeen(session, chain.state);
-        return { session, added: 0, answer: null };
+        return { session, added: 0, answer: null, givenUp: !chain.digests.includes(newer.state.head) };
       }
       const here = compareSeen(newer, seenOf(chain.state));
       if (here !== 'contained' || !['contained', 'none'].includes(compareSeen(newer, memory?.seen ?? null)))
@@ -85,6 +85,8 @@ export interface CloseResult {
   /** Records that came home; none where they were here already. */
   readonly added: number;
   readonly answer: 'promote' | 'decline' | 'recover' | null;
+  /** Whether a bundle is of a branch that a recover gave up. */
+  readonly givenUp?: boolean;
 }
 
 /** Brings a target's answer home. Writes no record of its own: what the target signed says who may act. */

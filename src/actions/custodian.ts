@@ -4,9 +4,11 @@ import { parsePublicKey, type PublicKey } from '../core/ssh/key.ts';
 import { signText, unarmor, verifyText } from '../core/ssh/signature.ts';
 import { LEDGER_NAMESPACE, type RecoveryKey } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
+import { isIdentity } from '../store/age.ts';
 import { sshSign } from '../providers/ssh-sign.ts';
 import type { Ports } from './ports.ts';
 import { parseKit } from './recovery-kit.ts';
+import { word } from '../core/shell.ts';
 
 /** Whoever has a recovery key: signs for it, and opens what is sealed to it. */
 export interface Custodian {
@@ -51,7 +53,10 @@ export async function openCustodian(ports: Ports, source: CustodianSource): Prom
         `ssh-keygen did not sign with '${keyFile}': ${said === '' ? 'no signature of that key' : said}`,
         {
           hints: [
-            { command: `ssh-add '${keyFile.replace(/\.pub$/, '')}'`, effect: 'so that the agent of ssh has the key; nothing was changed' },
+            {
+              command: `ssh-add ${word(keyFile.replace(/\.pub$/, ''))}`,
+              effect: 'so that the agent of ssh has the key; nothing was changed',
+            },
           ],
         },
       );
@@ -82,9 +87,10 @@ export async function custodianKey(
 export async function readIdentities(ports: Ports, path: string): Promise<readonly string[]> {
   const bytes = await ports.files.readIfPresent(resolve(ports.cwd, path));
   if (bytes === null) throw missing(path);
-  const found = bytes.toString('utf8').match(/^AGE-SECRET-KEY-[0-9A-Z-]+$/gm) ?? [];
+  const found: string[] = [];
+  for (const line of bytes.toString('utf8').match(/^AGE-SECRET-KEY-[0-9A-Z-]+$/gm) ?? []) if (await isIdentity(line)) found.push(line);
   if (found.length === 0)
-    throw new AgentError('KIT_UNFIT', `'${path}' holds no age identity`, {
+    throw new AgentError('KIT_UNFIT', `'${path}' holds no age identity that is whole`, {
       hints: [{ command: 'age-keygen -o FILE', effect: 'makes one' }],
     });
   return found;
@@ -97,13 +103,13 @@ async function publicKeyAt({ files }: Ports, path: string): Promise<PublicKey> {
   const key = parsePublicKey(text?.toString('utf8') ?? '');
   if (key === null)
     throw new AgentError('KIT_UNFIT', `'${path}' is no Ed25519 public key of ssh, and has none beside it`, {
-      hints: [{ command: `ssh-keygen -t ed25519 -f '${path}'`, effect: 'makes one; other kinds of keys cannot sign a ledger' }],
+      hints: [{ command: `ssh-keygen -t ed25519 -f ${word(path)}`, effect: 'makes one; other kinds of keys cannot sign a ledger' }],
     });
   return key;
 }
 
 function missing(path: string): AgentError {
   return new AgentError('FILE_MISSING', `'${path}' does not exist`, {
-    hints: [{ command: `ls -l '${path}'`, effect: 'nothing was changed' }],
+    hints: [{ command: `ls -l ${word(path)}`, effect: 'nothing was changed' }],
   });
 }

@@ -23,6 +23,7 @@ import { profileOfFacts } from './root-profile.ts';
 import { FORMAT_FILE } from '../store/layout.ts';
 import { CONTROL, openRoot, openSession, type Session } from './session.ts';
 import { lookAtTarget, refuseShort } from './target.ts';
+import { word } from '../core/shell.ts';
 
 export interface DescendOptions {
   readonly directory: string;
@@ -107,7 +108,7 @@ async function freshTarget(ports: Ports, { directory, recovery }: DescendOptions
   await checkKitPlace(ports, { kit, directory: path });
   if (await ports.files.exists(kit))
     throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
-      hints: [{ command: `agent descend '${directory}' --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
+      hints: [{ command: `agent descend ${word(directory)} --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
     });
   return path;
 }

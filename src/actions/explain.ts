@@ -6,6 +6,7 @@ import type { Classification } from '../profile/profile.ts';
 import type { Ports } from './ports.ts';
 import { openSession } from './session.ts';
 import { readProfile } from './root-profile.ts';
+import { word } from '../core/shell.ts';
 
 export interface ExplainResult extends Classification {
   readonly path: string;
@@ -22,7 +23,7 @@ export async function explain(ports: Ports, path: string): Promise<ExplainResult
   const inside = relative(session.root, absolute);
   if (inside === '' || inside.startsWith('..'))
     throw new AgentError('PATH_UNKNOWN', `'${path}' is not in the agent '${session.root}'`, {
-      hints: [{ command: `cd '${session.root}'`, effect: 'paths are taken from the current directory' }],
+      hints: [{ command: `cd ${word(session.root)}`, effect: 'paths are taken from the current directory' }],
     });
   const profile = await readProfile(session);
   const stat = await lstat(absolute).catch(() => null);

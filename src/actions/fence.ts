@@ -1,6 +1,7 @@
 import type { Activity } from '../capture/quiet.ts';
 import { findActivity, writersOf } from '../capture/quiet.ts';
 import { AgentError, type Hint } from '../core/errors.ts';
+import { word } from '../core/shell.ts';
 import { saveHost, withKnown } from '../host/home.ts';
 import { hostWords, type Invite } from '../ledger/message.ts';
 import { readManifest } from '../manifest/manifest.ts';
@@ -194,7 +195,7 @@ async function quiet(session: HostSession): Promise<Activity> {
       {
         hints: [
           {
-            command: `fuser -v '${root}/${activity.changing[0] ?? ''}'`,
+            command: `fuser -v ${word(`${root}/${activity.changing[0] ?? ''}`)}`,
             effect: 'may name who; stop it, then fence again; it resumed by itself',
           },
         ],

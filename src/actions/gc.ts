@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { Digest } from '../core/digest.ts';
-import { parseChain } from '../ledger/chain.ts';
+import { AgentError } from '../core/errors.ts';
 import { readManifest } from '../manifest/manifest.ts';
 import { readPackList } from '../store/packlist.ts';
 import { ChunkIndex } from '../store/chunk-index.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
-import { directoryReader } from '../store/reader.ts';
 import { appendRecord } from './append-record.ts';
+import { withBundle } from './bundle.ts';
 import { refuseForeign } from './bundle-target.ts';
 import { packsOf } from './check-store.ts';
 import type { Custodian } from './custodian.ts';
@@ -25,6 +25,8 @@ export interface GcOptions {
   /** Milliseconds for which what nothing needs any more stays. */
   readonly grace: number;
   readonly dryRun: boolean;
+  /** Goes on where the clock contradicts the ledger: a person knows that it is right now. */
+  readonly ignoreClock?: boolean;
   /** Signs that states are given up, too, where the policy asks for it. */
   readonly custodian?: Custodian | undefined;
 }
@@ -51,7 +53,7 @@ export const GRACE = 86_400_000;
 export async function gc(ports: Ports, options: GcOptions): Promise<GcResult> {
   return withWriter(ports, 'gc', async (session) => {
     const now = ports.clock.now();
-    checkClock(session.chain, now);
+    if (options.ignoreClock !== true) checkClock(session.chain, now);
     const states = statesOf(session.chain);
     const kept = hasRules(options.keep) ? await keptBy(session, states, options.keep) : new Set(states.map((one) => one.seq));
     const expired = states.length - kept.size;
@@ -65,15 +67,23 @@ export async function gc(ports: Ports, options: GcOptions): Promise<GcResult> {
 /** Removes from a bundle directory what its own ledger says is needed no more. Takes no key. */
 export async function pruneBundle(
   ports: Ports,
-  { directory, grace, dryRun }: Omit<GcOptions, 'keep' | 'custodian'> & { readonly directory: string },
+  { directory, grace, dryRun, ignoreClock = false }: Omit<GcOptions, 'keep' | 'custodian'> & { readonly directory: string },
 ): Promise<Pruned> {
   const target = resolve(ports.cwd, directory);
-  await refuseForeign(await openSession(ports), target);
-  const reader = directoryReader(ports.files, target, directory);
-  const chain = parseChain((await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0));
-  const now = ports.clock.now();
-  checkClock(chain, now);
-  return prune(ports.files, { directory: target, reader, chain }, { now, grace, dryRun });
+  return withBundle(ports, { path: target, input: noInput() }, async ({ reader, chain, root }) => {
+    if (root !== null || !(await ports.files.exists(join(target, LEDGER_FILE))))
+      throw new AgentError('USAGE_WRONG', `'${directory}' is no bundle directory`, {
+        hints: [{ command: 'agent gc', effect: 'frees space in the agent itself' }],
+      });
+    await refuseForeign(await openSession(ports), target);
+    const now = ports.clock.now();
+    if (!ignoreClock) checkClock(chain, now);
+    return prune(ports.files, { directory: target, reader, chain }, { now, grace, dryRun });
+  });
+}
+
+async function* noInput(): AsyncGenerator<Uint8Array> {
+  // A bundle by its path reads no standard input.
 }
 
 /** What a checkpoint does where small packs have grown many: folds them, gives no state up, and removes what had its time. */

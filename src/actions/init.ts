@@ -26,6 +26,7 @@ import { settlePending } from './append-record.ts';
 import { placeWarnings } from './place-warnings.ts';
 import { chooseProfile, noteProfile } from './root-profile.ts';
 import { underLock } from './writer.ts';
+import { word } from '../core/shell.ts';
 
 export interface InitOptions {
   /** The directory to adopt, made where it does not exist. */
@@ -74,13 +75,13 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   const unfinished = await unfinishedInit(ports, directory, { kit, given });
   if (kit !== null && unfinished === null && (await files.exists(kit)))
     throw new AgentError('KIT_EXISTS', `'${kit}' exists; a kit is never overwritten`, {
-      hints: [{ command: `agent init '${directory}' --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
+      hints: [{ command: `agent init ${word(directory)} --recovery-kit OTHER-FILE`, effect: 'nothing was changed' }],
     });
   const found = (await files.exists(directory)) ? survey(await realpath(directory), profile) : null;
   const inner = found?.nested[0];
   if (inner !== undefined)
     throw new AgentError('AGENT_EXISTS', `'${inner}' in '${directory}' is an agent of its own`, {
-      hints: [{ command: `agent -C '${join(directory, inner)}' status`, effect: 'shows it; nothing was changed' }],
+      hints: [{ command: `agent -C ${word(join(directory, inner))} status`, effect: 'shows it; nothing was changed' }],
     });
   await files.makeDirectory(directory);
   const root = await realpath(directory);
@@ -187,7 +188,9 @@ async function refuseLiving({ files }: Ports, directory: string): Promise<void> 
   const lines = bytes?.toString('utf8').split('\n').length ?? 0;
   if (names.every((name) => name === 'local' || name === LEDGER_FILE || name.endsWith('.tmp')) && lines <= 2) return;
   throw new AgentError('AGENT_EXISTS', `'${directory}' holds an agent whose format file is gone`, {
-    hints: [{ command: `printf '${FORMAT_LINE.trim()}\\n' >'${join(control, FORMAT_FILE)}'`, effect: 'puts it back; nothing was changed' }],
+    hints: [
+      { command: `printf '${FORMAT_LINE.trim()}\\n' >${word(join(control, FORMAT_FILE))}`, effect: 'puts it back; nothing was changed' },
+    ],
   });
 }
 
@@ -199,7 +202,7 @@ async function refuseNested({ files }: Ports, directory: string): Promise<void> 
         'AGENT_EXISTS',
         at === directory ? `'${at}' is an agent already` : `'${directory}' lies within the agent '${at}'`,
         {
-          hints: [{ command: `agent -C '${at}' status`, effect: 'shows it; nothing was changed' }],
+          hints: [{ command: `agent -C ${word(at)} status`, effect: 'shows it; nothing was changed' }],
         },
       );
     if (at === dirname(at)) return;

@@ -9,6 +9,7 @@ import { hostWords, signMessage, type Invite } from '../ledger/message.ts';
 import { generateAgeKey } from '../store/age.ts';
 import type { Ports } from './ports.ts';
 import { openRoot } from './session.ts';
+import { word } from '../core/shell.ts';
 
 /** Programs that a body often needs, looked for on PATH. */
 const TOOLS: readonly string[] = ['age', 'bash', 'git', 'node', 'python3', 'rsync', 'sqlite3', 'ssh'];
@@ -36,7 +37,7 @@ export async function invite(ports: Ports, { searchPath }: { readonly searchPath
             effect: 'in an agent that this host held: you say that no other has these keys',
           },
           {
-            command: `mv '${directory}' '${directory}.old'`,
+            command: `mv ${word(directory)} ${word(`${directory}.old`)}`,
             effect: 'and invite again: this becomes a new host, and what the old keys open stays closed',
           },
         ],

@@ -162,7 +162,15 @@ function idsOf({ state }: Session, use: StoreKeyEntry['use']): readonly string[]
 /** Throws USAGE_WRONG where a text is no recipient that age seals to. */
 export async function checkRecipient(recipient: string): Promise<void> {
   if (await isRecipient(recipient)) return;
-  throw new AgentError('USAGE_WRONG', `'${recipient.slice(0, 80)}' is no age recipient`, {
-    hints: [{ command: 'age-keygen -y FILE', effect: 'prints the recipient (age1…) of an identity file; nothing was changed' }],
-  });
+  // Somebody may have taken the secret half for it, which is not to be shown.
+  const what = recipient.startsWith('age1')
+    ? `'${recipient.slice(0, 80)}' is no age recipient`
+    : 'what was given is no age recipient (age1…)';
+  throw new AgentError(
+    'USAGE_WRONG',
+    recipient.startsWith('AGE-SECRET-KEY-') ? 'that is an identity, and secret: its recipient (age1…) is wanted' : what,
+    {
+      hints: [{ command: 'age-keygen -y FILE', effect: 'prints the recipient (age1…) of an identity file; nothing was changed' }],
+    },
+  );
 }

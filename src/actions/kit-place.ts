@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AgentError } from '../core/errors.ts';
 import type { Ports } from './ports.ts';
+import { word } from '../core/shell.ts';
 
 /** Throws where a kit may not go: into the agent or the host directory (KIT_INSIDE_ROOT), or where no directory is (FILE_MISSING). */
 export async function checkKitPlace(
@@ -18,6 +19,6 @@ export async function checkKitPlace(
     });
   if (!(await files.exists(parent)))
     throw new AgentError('FILE_MISSING', `the directory '${parent}' for the recovery kit does not exist`, {
-      hints: [{ command: `mkdir -p '${parent}'` }],
+      hints: [{ command: `mkdir -p ${word(parent)}` }],
     });
 }

@@ -32,6 +32,8 @@ export interface ContentsOptions {
   readonly isDirectory: boolean;
   /** The host that it is for, where no offer says so. */
   readonly target?: PublicKey | undefined;
+  /** Where it is written to. */
+  readonly output: string;
   /** Leaves nothing out. */
   readonly full: boolean;
   readonly script: boolean;
@@ -45,6 +47,8 @@ export interface Contents {
   readonly extra: ReadonlyMap<string, Buffer>;
   /** Packs left out because the target has them. */
   readonly leftOut: number;
+  /** The state whose packs were left out, or null. */
+  readonly since: Digest | null;
   /** For whom secrets were sealed, or null. */
   readonly secretsFor: string | null;
 }
@@ -85,14 +89,14 @@ export async function contentsOf(session: Session, options: ContentsOptions): Pr
     ...manifests.map(manifestFile),
     LEDGER_FILE,
   ];
-  return { chosen, names, extra, leftOut: all.length - packs.length, secretsFor: grants?.target ?? null };
+  return { chosen, names, extra, leftOut: all.length - packs.length, since: since ?? null, secretsFor: grants?.target ?? null };
 }
 
 /** The state whose packs the target has: what the open offer says, or what was packed for it before. */
-async function baseOf(session: Session, { target }: ContentsOptions): Promise<Digest | undefined> {
+async function baseOf(session: Session, { target, output }: ContentsOptions): Promise<Digest | undefined> {
   const { offer } = session.state;
   if (offer !== null && (target === undefined || target === offer.target)) return offer.since;
-  return target === undefined ? undefined : ((await sentTo(session, target)) ?? undefined);
+  return target === undefined ? undefined : ((await sentTo(session, target, output)) ?? undefined);
 }
 
 /** Names of the envelopes; their bytes go into `extra`. */

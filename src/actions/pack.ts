@@ -1,19 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { digestOf, finishDigest, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import type { PublicKey } from '../core/ssh/key.ts';
 import { explain } from '../core/system-error.ts';
 import { readMedium } from '../providers/medium.ts';
-import { digestInName, envelopeFile, grantFile } from '../store/layout.ts';
+import { digestInName, envelopeFile, grantFile, sizeLimit } from '../store/layout.ts';
 import { writeTar, type TarFile } from '../store/tar.ts';
-import { refuseForeign, targetOf } from './bundle-target.ts';
+import { ABANDONED, refuseForeign, targetOf } from './bundle-target.ts';
 import { contentsOf, fileOf, type Contents } from './pack-contents.ts';
 import type { Ports } from './ports.ts';
 import { noteSent } from './sent.ts';
 import { openSession, type Session } from './session.ts';
+import { word } from '../core/shell.ts';
 
 export interface PackOptions {
   readonly revision?: string | undefined;
@@ -23,6 +24,8 @@ export interface PackOptions {
   readonly write: (bytes: Buffer) => Promise<void>;
   /** The host that it is for, before an offer says so: what was packed for it before is left out. */
   readonly target?: PublicKey | undefined;
+  /** The output is a bundle directory, whatever its name. */
+  readonly directory?: boolean;
   /** Leaves nothing out. */
   readonly full?: boolean;
   /** Puts verify.sh into it. */
@@ -50,12 +53,24 @@ export interface PackResult {
 export async function pack(ports: Ports, options: PackOptions): Promise<PackResult> {
   const session = await openSession(ports);
   const { full = false, script = false, checkMedium = false } = options;
-  const target = options.output === '-' ? null : await targetOf(session, options.output);
-  const contents = await contentsOf(session, { ...options, full, script, isDirectory: target?.isDirectory === true });
+  const target = options.output === '-' ? null : await targetOf(session, options.output, { directory: options.directory === true });
+  const contents = await contentsOf(session, {
+    ...options,
+    output: target?.path ?? '-',
+    full,
+    script,
+    isDirectory: target?.isDirectory === true,
+  });
   const poor = target === null ? null : await refuseLimit(session, contents, target);
   const written = await write(session, { contents, target, write: options.write });
   const medium = checkMedium ? await checkWritten(written.files) : null;
-  if (options.target !== undefined) await noteSent(session, { target: options.target, manifest: contents.chosen.manifest });
+  if (options.target !== undefined)
+    await noteSent(session, {
+      target: options.target,
+      manifest: contents.chosen.manifest,
+      output: target?.path ?? '-',
+      since: contents.since,
+    });
   const { leftOut, secretsFor } = contents;
   const packs = contents.names.filter((name) => name.startsWith('packs/')).length;
   return { session, output: options.output, packs, leftOut, secretsFor, bytes: written.bytes, medium, poorFileSystem: poor };
@@ -91,7 +106,7 @@ async function refuseLimit(session: Session, contents: Contents, { path, isDirec
         {
           hints: [
             {
-              command: `agent pack -o '${path.replace(/\.tar$/, '')}'`,
+              command: `agent pack -o ${word(path.replace(/\.tar$/, ''))}`,
               effect: 'a directory of packs of at most 32 MiB; nothing was written',
             },
           ],
@@ -109,7 +124,7 @@ async function checkWritten(files: readonly Written[]): Promise<PackResult['medi
     if (read.digest !== digest)
       throw new AgentError('MEDIUM_DAMAGED', `'${path}' did not come back from the medium as it was written`, {
         hints: [
-          { command: `rm '${path}'`, effect: 'then pack again, onto another medium: this one loses what it is given' },
+          { command: `rm ${word(path)}`, effect: 'then pack again, onto another medium: this one loses what it is given' },
           { command: 'dmesg', effect: 'may say what the system saw of it' },
         ],
       });
@@ -135,7 +150,9 @@ async function writeFile(
   contents: Contents,
   target: string,
 ): Promise<{ readonly bytes: number; readonly files: readonly Written[] }> {
-  const temporary = `${target}.${randomBytes(4).toString('hex')}.tmp`;
+  // One that was cut an hour ago or more is nobody's.
+  await session.ports.files.sweep(dirname(target), session.ports.clock.now() - ABANDONED, basename(target));
+  const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
   const handle = await open(temporary, 'wx', 0o600).catch((error: unknown) => {
     throw explain(error, target);
   });
@@ -191,6 +208,8 @@ async function writeDirectory(
 }
 
 async function digestAt(files: Files, path: string): Promise<Digest | null> {
+  // What is too large for an envelope is none, and is replaced.
+  if (((await files.size(path)) ?? 0) > sizeLimit('keys/0.age')) return null;
   const bytes = await files.readIfPresent(path);
   return bytes === null ? null : digestOf(bytes);
 }

@@ -66,7 +66,12 @@ export function checkClock({ records }: Pick<Chain, 'records'>, now: number): vo
   throw new AgentError(
     'CLOCK_BEHIND',
     `the clock says ${new Date(now).toISOString()}, and the ledger has a record of ${new Date(newest).toISOString()}`,
-    { hints: [{ command: 'date -u', effect: 'set the clock right, or wait; nothing was changed' }] },
+    {
+      hints: [
+        { command: 'date -u', effect: 'set the clock right, or wait; nothing was changed' },
+        { command: 'agent gc --ignore-clock', effect: 'where it was wrong when the record was written, and is right now' },
+      ],
+    },
   );
 }
 

@@ -25,6 +25,7 @@ import { stageRoot } from './stage-root.ts';
 import { readersOf, sealAgain, settleEnvelopes } from './store-keys.ts';
 import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './target.ts';
 import { underLock } from './writer.ts';
+import { word } from '../core/shell.ts';
 
 export interface RecoverOptions {
   readonly bundles: readonly string[];
@@ -45,6 +46,8 @@ export interface RecoverPlan {
   readonly at: string;
   readonly age: number;
   readonly holder: string;
+  /** The target of an offer that was open, or null: it can still take the agent over. */
+  readonly offeredTo: string | null;
   /** Records that this host knows of and that are given up. */
   readonly dropped: RecoverRecord['dropped'];
   /** Secret files that the lost host has, too. */
@@ -184,7 +187,7 @@ async function recoveredAlready(
   const same = last?.kind === 'recover' && last.holder === host?.key.publicKey && last.by === options.custodian.key;
   if (!same || last.prev !== bundle.chain.state.head)
     throw new AgentError('TARGET_ACTING', `'${options.directory}' is the agent itself and may act; there is nothing to recover`, {
-      hints: [{ command: `agent -C '${path}' status`, effect: 'shows it; nothing was changed' }],
+      hints: [{ command: `agent -C ${word(path)} status`, effect: 'shows it; nothing was changed' }],
     });
   const plan = {
     name: session.name,
@@ -192,6 +195,7 @@ async function recoveredAlready(
     at: last.at,
     age: 0,
     holder: bundle.chain.state.holder,
+    offeredTo: null,
     dropped: last.dropped,
     secrets: [],
   };
@@ -210,6 +214,7 @@ function planOf(
     at,
     age: Math.max(0, ports.clock.now() - Date.parse(at)),
     holder: chain.state.holder,
+    offeredTo: chain.state.offer?.target ?? null,
     dropped,
     secrets: (state.sheet?.files ?? []).map((file) => file.path.map(loadName).map(showName).join('/')),
   };

@@ -2,7 +2,8 @@ import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import { exportSigningKey, generateSigningKey, importSigningKey, type SigningKey } from '../core/ssh/key.ts';
 import type { RecoveryKey } from '../ledger/record.ts';
-import { generateAgeKey, recipientOf } from '../store/age.ts';
+import { generateAgeKey, isIdentity, recipientOf } from '../store/age.ts';
+import { word } from '../core/shell.ts';
 
 /** A new recovery key and the text of the kit that holds its secret half. */
 export async function newRecoveryKit(name: string): Promise<{ readonly key: RecoveryKey; readonly text: string }> {
@@ -26,9 +27,9 @@ export async function parseKit(files: Files, path: string): Promise<{ readonly s
   if (text === undefined) return null;
   const signing = importSigningKey(text);
   const identity = /^AGE-SECRET-KEY-[0-9A-Z-]+$/m.exec(text)?.[0];
-  if (signing === null || identity === undefined)
-    throw new AgentError('KIT_UNFIT', `'${path}' is no recovery kit; it was left as it is`, {
-      hints: [{ command: `head -c 100 '${path}'`, effect: 'a kit begins with an OpenSSH key and ends with an age identity' }],
+  if (signing === null || identity === undefined || !(await isIdentity(identity)))
+    throw new AgentError('KIT_UNFIT', `'${path}' is no recovery kit, or a character of it is wrong; it was left as it is`, {
+      hints: [{ command: `head -c 100 ${word(path)}`, effect: 'a kit begins with an OpenSSH key and ends with an age identity' }],
     });
   return { signing, identity };
 }

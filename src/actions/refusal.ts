@@ -63,7 +63,7 @@ export function explainObstacle(session: Session, obstacle: Obstacle): { readonl
       return { message: `the host directory was copied or restored; what ${who} did since may be unknown here`, hints: [here] };
     case 'FENCED':
       return {
-        message: `${who} is fenced since record ${String(state.seq)}`,
+        message: `${who} is fenced since record ${String(chain.records.findLast(({ record }) => record.kind === 'fence')?.record.seq ?? state.seq)}`,
         hints: [{ command: 'agent resume', effect: 'it may act again here' }],
       };
     case 'STALE': {

@@ -1,5 +1,9 @@
 import { resolve } from 'node:path';
 import { AgentError } from '../core/errors.ts';
+import type { Host } from '../host/home.ts';
+import { compareHome } from '../host/place.ts';
+import { decide } from '../ledger/decide.ts';
+import { compareSeen } from '../ledger/seen.ts';
 import type { AgentMemory } from '../host/memory.ts';
 import type { Chain } from '../ledger/chain.ts';
 import { parseLine } from '../ledger/record.ts';
@@ -26,11 +30,32 @@ export async function answeredAlready(
   return { name: session.name, answered: answer.kind, seq: answer.seq };
 }
 
+/**
+ * Whether only this host's own checkpoints can be newer than the chain: then it may be put in place where nothing is, and a
+ * person may say `resume --accept-loss`. It may not act before.
+ */
+export function losesOwnOnly(chain: Chain, memory: AgentMemory | null, host: Host | null): boolean {
+  if (host === null || memory?.seen === undefined) return false;
+  const view = {
+    key: host.key.publicKey,
+    self: compareHome(memory.home, host.actual),
+    root: 'registered',
+    seen: compareSeen(chain, memory.seen),
+    seenEpoch: memory.seen.epoch,
+    seenOffered: memory.seen.offered,
+  } as const;
+  return decide(chain.state, view, 'accept-loss').allowed;
+}
+
 /** A chain that ends before what this host has seen is known as old, and one that went another way as a fork. */
-export function refuseOlder(chain: Chain, memory: AgentMemory | null, name: string): void {
+export function refuseOlder(
+  chain: Chain,
+  memory: AgentMemory | null,
+  { name, mayLose }: { readonly name: string; readonly mayLose: boolean },
+): void {
   const pending = memory?.pending === undefined ? null : parseLine(memory.pending.line);
   const { seen, relation } = standingOf(chain, { seen: memory?.seen ?? null, pending });
-  if (relation === 'behind')
+  if (relation === 'behind' && !mayLose)
     throw new AgentError(
       'STALE',
       `'${name}' ends at record ${String(chain.state.seq)}, but this host has seen record ${String(seen?.seq ?? 0)} of this agent`,

@@ -1,14 +1,15 @@
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
-import { showName } from '../core/name.ts';
+import { fsPath, showName, type RelPath } from '../core/name.ts';
 import { loadHost, type Host } from '../host/home.ts';
 import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { finishRoot, type StagePlan } from '../install/stage.ts';
 import { recoverSwap, swapIn, swapPaths } from '../install/swap.ts';
-import { parseChain } from '../ledger/chain.ts';
-import { seenOf } from '../ledger/seen.ts';
+import { parseChain, type Chain } from '../ledger/chain.ts';
+import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
 import type { Bundle, Input } from './bundle.ts';
@@ -16,7 +17,7 @@ import { newestBundle, openBundle, withBundles, type OpenedBundle } from './bund
 import { compareLive } from './live-tree.ts';
 import { mainRoot } from './open-state.ts';
 import type { Ports } from './ports.ts';
-import { answeredAlready, refuseOlder } from './rehydrate-again.ts';
+import { answeredAlready, losesOwnOnly, refuseOlder } from './rehydrate-again.ts';
 import { profileOfFacts } from './root-profile.ts';
 import { CONTROL, OLD_TREE } from './session.ts';
 import { stageRoot } from './stage-root.ts';
@@ -83,15 +84,23 @@ export async function rehydrate(ports: Ports, options: RehydrateOptions): Promis
       await recoverSwap(ports.files, paths, finish);
       // What was looked at before the lock may be another by now: a promote, a checkpoint, a swap that was cut.
       const memory = await loadMemory(ports.files, ports.hostDirectory, agent);
-      refuseOlder(bundle.chain, memory, bundle.reader.name);
-      const prepared = { ...first, memory, target: await lookAtTarget(ports, options.directory, { agent }) };
+      const isFree = !(await ports.files.exists(paths.target));
+      refuseOlder(bundle.chain, memory, { name: bundle.reader.name, mayLose: isFree && losesOwnOnly(bundle.chain, memory, first.host) });
+      const target = await lookAtTarget(ports, options.directory, { agent });
+      const prepared = { ...first, memory, target };
       const there = await isThere(ports, prepared);
       if (!there) {
         await stageRoot(ports, prepared, paths);
         await swapIn(ports.files, paths, finish);
       }
       await register(ports, prepared);
-      return summary(prepared, options, there || prepared.target.old === null ? null : join(paths.target, CONTROL, OLD_TREE));
+      const absent: RelPath[] = [];
+      for (const path of prepared.plan.missingSecrets) if (!existsSync(fsPath(paths.target, path))) absent.push(path);
+      return summary(
+        { ...prepared, plan: { ...prepared.plan, missingSecrets: absent } },
+        options,
+        there || prepared.target.old === null ? null : join(paths.target, CONTROL, OLD_TREE),
+      );
     });
   });
 }
@@ -101,7 +110,8 @@ async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle,
   const { chain, reader } = bundle;
   const host = await loadHost(files, ports.hostDirectory, ports.machine);
   const memory = await loadMemory(files, ports.hostDirectory, chain.state.agent);
-  refuseOlder(chain, memory, reader.name);
+  const isFree = !(await files.exists(resolve(ports.cwd, options.directory)));
+  refuseOlder(chain, memory, { name: reader.name, mayLose: isFree && losesOwnOnly(chain, memory, host) });
   const target = await lookAtTarget(ports, options.directory, { agent: chain.state.agent });
   if (host === null)
     throw new AgentError('KEY_UNFIT', `this host has no keys yet, so that '${reader.name}' is sealed to others`, {
@@ -164,9 +174,14 @@ async function register(ports: Ports, { host, memory, bundle, target, state }: P
   const { pending: _, ...kept } = before;
   await saveMemory(files, host.directory, {
     ...kept,
-    seen: seenOf(parseChain(bytes).state),
+    seen: newerSeen(parseChain(bytes), before.seen),
     roots: takesPlace ? [{ name: 'main', place }] : before.roots,
   });
+}
+
+/** What this host has seen never goes back by a rehydrate. */
+function newerSeen(chain: Chain, seen: AgentMemory['seen']): NonNullable<AgentMemory['seen']> {
+  return seen !== undefined && compareSeen(chain, seen) === 'behind' ? seen : seenOf(chain.state);
 }
 
 function summary({ bundle, state, plan, seq, host }: Prepared, options: RehydrateOptions, oldTree: string | null): RehydrateResult {

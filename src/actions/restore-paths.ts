@@ -6,6 +6,7 @@ import type { TreeSide } from '../manifest/compare.ts';
 import { findEntry } from '../manifest/tree.ts';
 import { mainRoot, sideOf, type OpenState } from './open-state.ts';
 import type { Session } from './session.ts';
+import { word } from '../core/shell.ts';
 
 /** Paths that are in the state, or in the newest one; throws PATH_UNKNOWN. */
 export async function known(
@@ -27,11 +28,15 @@ export async function known(
 
 /** A path that a person gave, from the directory where the command runs, as one below the root. */
 export function relative({ root, ports }: Pick<Session, 'root' | 'ports'>, path: string): RelPath {
+  if (path === '')
+    throw new AgentError('USAGE_WRONG', 'a path is empty, which would mean the whole agent', {
+      hints: [{ command: 'agent restore REV .', effect: 'if the whole is meant, from its root' }],
+    });
   const absolute = resolve(ports.cwd, path);
   if (absolute === root) return ROOT_PATH;
   if (absolute.startsWith(`${root}/`)) return parseRelPath(absolute.slice(root.length + 1));
   throw new AgentError('PATH_UNKNOWN', `'${path}' does not lie in '${root}'`, {
-    hints: [{ command: `cd '${root}'`, effect: 'paths are taken from the current directory, or from that of -C' }],
+    hints: [{ command: `cd ${word(root)}`, effect: 'paths are taken from the current directory, or from that of -C' }],
   });
 }
 

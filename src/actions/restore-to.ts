@@ -1,6 +1,7 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AgentError } from '../core/errors.ts';
+import { word } from '../core/shell.ts';
 import { syncTree } from '../install/durable.ts';
 import { finishRoot, stageTree } from '../install/stage.ts';
 import { selectTree } from '../manifest/select.ts';
@@ -33,10 +34,16 @@ export async function restoreTo(
   const wanted = await known(state, { paths: paths.map((path) => relative(session, path)), seq: chosen.seq });
   const target = resolve(ports.cwd, directory);
   await refuseInside(session, target);
-  if ((await ports.files.exists(target)) && (await ports.files.list(target)).length > 0)
-    throw new AgentError('TARGET_OCCUPIED', `'${directory}' is not empty`, {
+  if (
+    (await ports.files.exists(target)) &&
+    !((await stat(target).catch(() => null))?.isDirectory() === true && (await ports.files.list(target)).length === 0)
+  )
+    throw new AgentError('TARGET_OCCUPIED', `'${directory}' is no empty directory`, {
       hints: [
-        { command: `agent restore ${revision} --to '${target}.new'`, effect: 'a directory that does not exist yet; nothing was changed' },
+        {
+          command: `agent restore ${[revision, ...paths].map(word).join(' ')} --to ${word(`${target}.new`)}`,
+          effect: 'a directory that does not exist yet; nothing was changed',
+        },
       ],
     });
   let files = 0;

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { writersOf } from '../capture/quiet.ts';
+import { findActivity, writersOf } from '../capture/quiet.ts';
 import { AgentError } from '../core/errors.ts';
 import { ROOT_PATH, showName, type RelPath } from '../core/name.ts';
 import { applyTree, findObstacle, type Application } from '../install/apply.ts';
 import { finishRoot, stageTree } from '../install/stage.ts';
 import { compareTrees, type Change } from '../manifest/compare.ts';
 import type { Entry } from '../manifest/entry.ts';
+import type { Finding } from '../manifest/facts.ts';
 import { selectTree } from '../manifest/select.ts';
 import type { FileClass } from '../profile/profile.ts';
-import { capture, progressOf } from './checkpoint.ts';
+import { capture, progressOf, type CheckpointOptions } from './checkpoint.ts';
 import { liveGuards } from './guards.ts';
 import { mainRoot, sideOf, type OpenState } from './open-state.ts';
 import { assertMay } from './may.ts';
@@ -18,8 +19,9 @@ import { isWithin, known, relative, treeOf } from './restore-paths.ts';
 import { findState, type StateName } from './revision.ts';
 import { readProfile } from './root-profile.ts';
 import type { HostSession } from './session.ts';
-import { refuseUnfinished, restoreNote } from './unfinished.ts';
+import { restoreNote } from './unfinished.ts';
 import { openSettled, withWriter } from './writer.ts';
+import { word } from '../core/shell.ts';
 
 export interface RestoreOptions {
   readonly revision: string;
@@ -65,50 +67,32 @@ export async function restore(
   return withWriter(ports, 'restore', async (locked) => {
     await refuseActivity(locked);
     const note = restoreNote(locked);
-    // A tree that an interrupted restore left is a mixture that nobody wants recorded.
-    const before = (await note.read()) === null ? (await capture(locked, {})).session : locked;
+    const begun = await note.read();
+    // What an interrupted restore left is a mixture; it is recorded as what it is, since somebody may have worked on it.
+    const recorded = begun === null ? await capture(locked, {}) : await capture(locked, { restored: stateIn(locked, begun.seq) });
+    const before = recorded.session;
     const { plan: now, ...changes } = await changesTo(before, { chosen, paths });
     const application = await applicationOf(before, changes);
-    await note.write({ seq: chosen.seq, paths });
+    await note.write({ seq: chosen.seq, paths, before: begun?.before ?? before.state.manifestSeq ?? chosen.seq });
     await apply(before, { target: changes.target, application });
-    const after = await capture(before, { restored: changes.target.digest });
+    const after = await capture(before, { restored: { manifest: changes.target.digest, alarms: alarmsAfter(changes, options) } });
     await note.clear();
     return { ...now, session: after.session, recorded: after.recorded ? after.session.state.seq : null };
   });
 }
 
+function stateIn(session: HostSession, seq: number): NonNullable<CheckpointOptions['restored']> {
+  return { manifest: findState(session, String(seq)).manifest, alarms: [] };
+}
+
+/** A whole state that had alarms open has them again. */
+function alarmsAfter({ target }: { readonly target: OpenState }, { paths }: RestoreOptions): readonly Finding[] {
+  return paths.length === 0 ? target.facts.alarms : [];
+}
+
 /** Tells what a restore would put back; changes nothing. */
 export async function planRestore(ports: Ports, options: RestoreOptions): Promise<RestorePlan> {
   return (await prepare(ports, options)).plan;
-}
-
-/**
- * What an interrupted restore may have put into the tree and the target has otherwise. Only the same restore goes on, or one
- * of the whole newest state, which takes it back; throws RESTORE_UNFINISHED for any other.
- */
-async function mixedIn(
-  session: HostSession,
-  {
-    chosen,
-    paths,
-    target,
-    wanted,
-  }: { readonly chosen: StateName; readonly paths: readonly RelPath[]; readonly target: OpenState; readonly wanted: readonly Change[] },
-): Promise<readonly Change[]> {
-  const note = await restoreNote(session).read();
-  if (note === null || (note.seq === chosen.seq && note.paths.join('\0') === paths.join('\0'))) return [];
-  if (paths.length > 0 || chosen.manifest !== session.state.manifest) await refuseUnfinished(session);
-  const begun = await learned(await openForReading(session, findState(session, String(note.seq)).manifest));
-  const known = new Set<string>(wanted.map((one) => one.path));
-  const found: Change[] = [];
-  for await (const change of compareTrees(sideOf(begun), sideOf(target)))
-    if (
-      isWithin(change.path, note.paths.length === 0 ? [ROOT_PATH] : note.paths) &&
-      !known.has(change.path) &&
-      !STAY.includes(entryOf(change).class)
-    )
-      found.push(change);
-  return found;
 }
 
 async function prepare(
@@ -117,6 +101,7 @@ async function prepare(
 ): Promise<{ readonly opened: HostSession; readonly chosen: StateName; readonly paths: readonly RelPath[]; readonly plan: RestorePlan }> {
   const opened = assertMay(await openSettled(ports), 'restore');
   await refuseActivity(opened);
+  await refuseChanging(opened);
   const chosen = findState(opened, revision);
   const paths = named.map((path) => relative(opened, path));
   const { plan } = await changesTo(opened, { chosen, paths });
@@ -145,7 +130,6 @@ async function changesTo(
     if (STAY.includes(entryOf(change).class)) stay++;
     else wanted.push(change);
   }
-  wanted.push(...(await mixedIn(session, { chosen, paths, target, wanted })));
   const classes: Record<string, number> = {};
   const visible = wanted.filter((one) => one.kind !== 'times' && entryOf(one).type !== 'directory');
   for (const change of visible) classes[entryOf(change).class] = (classes[entryOf(change).class] ?? 0) + 1;
@@ -170,9 +154,16 @@ async function applicationOf(
   const obstacle = await findObstacle(root, { tree, removed });
   if (obstacle !== null)
     throw new AgentError('TARGET_OCCUPIED', `'${obstacle}' of '${name}' would become a file, and holds something that no state has`, {
-      hints: [{ command: `ls -la '${join(root, obstacle)}'`, effect: 'move that aside, then restore again; nothing was changed' }],
+      hints: [{ command: `ls -la ${word(join(root, obstacle))}`, effect: 'move that aside, then restore again; nothing was changed' }],
     });
-  return { staging: join(control, 'local', 'restore-staging'), tree, removed, owns: (path) => isWithin(path, within) };
+  const expected = new Map(wanted.map((one) => [one.path, one.kind === 'added' ? null : one.before]));
+  return {
+    staging: join(control, 'local', 'restore-staging'),
+    tree,
+    removed,
+    owns: (path) => isWithin(path, within),
+    expected: (path) => expected.get(path) ?? null,
+  };
 }
 
 async function apply(
@@ -200,6 +191,19 @@ async function refuseActivity(session: HostSession): Promise<void> {
   if (writer !== undefined)
     throw new AgentError('WRITER_FOUND', `process ${String(writer.pid)} (${writer.program}) has '${writer.path}' open for writing`, {
       hints: [{ command: `kill ${String(writer.pid)}`, effect: 'then restore again; nothing was changed' }],
+    });
+}
+
+/** Looks a second time after a second: whoever opens, appends and closes is seen only so. */
+async function refuseChanging({ root, ports, ...session }: HostSession): Promise<void> {
+  const profile = await readProfile({ root, ports, ...session });
+  const { changing } = await findActivity({ root, profile, processes: ports.processes, clock: ports.clock });
+  const [first] = changing;
+  if (first !== undefined)
+    throw new AgentError('TREE_CHANGING', `something goes on writing: '${first}' changed within a second`, {
+      hints: [
+        { command: `fuser -v ${word(`${root}/${first}`)}`, effect: 'may name who; stop it, then restore again; nothing was changed' },
+      ],
     });
 }
 

@@ -42,6 +42,10 @@ export function findState({ chain, name }: Pick<Session, 'chain' | 'name'>, revi
   const last = chain.records.length - 1;
   const found = /^[0-9]+$/.test(revision) && Number(revision) > last ? undefined : select(states, revision);
   if (found !== undefined) return found;
+  if (/^[0-9]+$/.test(revision) && Number(revision) > last)
+    throw new AgentError('REVISION_UNKNOWN', `there is no record ${revision} of '${name}'; the newest is ${String(last)}`, {
+      hints: [{ command: 'agent log', effect: 'lists the states' }],
+    });
   const gone = select(namedStates(chain.records), revision);
   if (gone !== undefined)
     throw new AgentError('REVISION_UNKNOWN', `the state of record ${String(gone.seq)} of '${name}' was given up by gc`, {

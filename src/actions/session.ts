@@ -13,6 +13,7 @@ import type { LedgerState } from '../ledger/state.ts';
 import { FORMAT_FILE, LEDGER_FILE } from '../store/layout.ts';
 import { checkFormat, directoryReader, type StoreReader } from '../store/reader.ts';
 import type { Ports } from './ports.ts';
+import { word } from '../core/shell.ts';
 
 /** The name of the control directory in a root. */
 export const CONTROL = '.perdure';
@@ -47,7 +48,7 @@ export async function findRoot({ files, start }: Pick<Ports, 'files' | 'start'>)
     if (await files.exists(join(at, CONTROL))) return at;
     if (await files.exists(join(dirname(at), `.${basename(at)}.perdure-journal`)))
       throw new AgentError('AGENT_MISSING', `a rehydrate into '${at}' was interrupted`, {
-        hints: [{ command: `agent rehydrate BUNDLE '${at}'`, effect: 'the same command again finishes it' }],
+        hints: [{ command: `agent rehydrate BUNDLE ${word(at)}`, effect: 'the same command again finishes it' }],
       });
     if (start.exact || at === dirname(at)) break;
   }
@@ -74,7 +75,7 @@ export async function openRoot(ports: Ports, root: string, { unfinished = false,
   const reader = directoryReader(files, control, root);
   if (!unfinished && !(await files.exists(join(control, FORMAT_FILE))))
     throw new AgentError('AGENT_MISSING', `an init of '${root}' was interrupted`, {
-      hints: [{ command: `agent init '${root}' --recovery-kit FILE`, effect: 'the same command again finishes it' }],
+      hints: [{ command: `agent init ${word(root)} --recovery-kit FILE`, effect: 'the same command again finishes it' }],
     });
   if (!unfinished) await checkFormat(reader);
   const head = (await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0);

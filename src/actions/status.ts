@@ -1,5 +1,5 @@
 import type { Digest } from '../core/digest.ts';
-import type { Hint } from '../core/errors.ts';
+import { isAgentError, type Hint } from '../core/errors.ts';
 import { decide } from '../ledger/decide.ts';
 import { stateOf } from '../ledger/record.ts';
 import type { Facts } from '../manifest/facts.ts';
@@ -11,6 +11,7 @@ import { learned, openForReading, readFacts } from './read-state.ts';
 import { explainObstacle, hostLabel } from './refusal.ts';
 import { openSession, type Session } from './session.ts';
 import { readProfile } from './root-profile.ts';
+import { refuseUnfinished } from './unfinished.ts';
 
 export interface StatusResult {
   readonly name: string;
@@ -43,6 +44,13 @@ export async function status(ports: Ports): Promise<StatusResult> {
   const guards = liveGuards(session);
   const mine = decision?.allowed === true;
   const obstacle = decision === null ? 'FOREIGN' : decision.allowed ? null : decision.obstacle;
+  const unfinished = await refuseUnfinished(session).then(
+    () => null,
+    (error: unknown) => {
+      if (isAgentError(error)) return error;
+      throw error;
+    },
+  );
   const promotable = view !== null && decide(state, view, 'promote').allowed;
   const explained = obstacle === null ? null : explainObstacle(session, obstacle);
   return {
@@ -52,8 +60,8 @@ export async function status(ports: Ports): Promise<StatusResult> {
     profile: profile.data.name,
     seq: chain.state.seq,
     epoch: state.epoch,
-    standing: obstacle ?? 'ACTIVE',
-    why: explained?.message ?? 'this host holds the agent, and this is its root',
+    standing: obstacle ?? unfinished?.code ?? 'ACTIVE',
+    why: explained?.message ?? unfinished?.message ?? 'this host holds the agent, and this is its root',
     holder: hostLabel(session, state.holder),
     awaits:
       state.offer === null ? null : promotable ? 'your word: promote or decline' : `the reply of ${hostLabel(session, state.offer.target)}`,
@@ -68,13 +76,15 @@ export async function status(ports: Ports): Promise<StatusResult> {
           { command: 'agent promote', effect: 'this host takes over; the source may never act again with what it has' },
           { command: 'agent decline', effect: 'the source goes on' },
         ]
-      : mine
-        ? nextWhenActive({
-            changed: last === undefined || (changes?.length ?? 0) > 0,
-            alarms: facts?.alarms ?? [],
-            guarded: guards.length > 0,
-          })
-        : (explained?.hints ?? []),
+      : mine && unfinished !== null
+        ? unfinished.hints
+        : mine
+          ? nextWhenActive({
+              changed: last === undefined || (changes?.length ?? 0) > 0,
+              alarms: facts?.alarms ?? [],
+              guarded: guards.length > 0,
+            })
+          : (explained?.hints ?? []),
   };
 }
 

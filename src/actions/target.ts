@@ -7,6 +7,7 @@ import { liveGuards } from './guards.ts';
 import type { OpenState } from './open-state.ts';
 import type { Ports } from './ports.ts';
 import { CONTROL, agentAt, openRoot, type Session } from './session.ts';
+import { word } from '../core/shell.ts';
 
 /** What lies where a bundle is to go. */
 export interface TargetPlace {
@@ -34,13 +35,15 @@ export async function lookAtTarget(
   if (!exists) return { path, old: null };
   const occupied = (what: string): AgentError =>
     new AgentError('TARGET_OCCUPIED', `'${directory}' ${what}`, {
-      hints: [{ command: `agent rehydrate BUNDLE '${wanted}.new'`, effect: 'a directory that does not exist yet; nothing was changed' }],
+      hints: [
+        { command: `agent rehydrate BUNDLE ${word(`${wanted}.new`)}`, effect: 'a directory that does not exist yet; nothing was changed' },
+      ],
     });
   const found = await stat(path);
   if (!found.isDirectory()) throw occupied('is not a directory');
   if (found.dev !== (await stat(dirname(path))).dev)
     throw new AgentError('TARGET_MOUNTED', `'${directory}' is a mount point, and cannot be swapped as a whole`, {
-      hints: [{ command: `agent rehydrate BUNDLE '${join(wanted, 'agent')}'`, effect: 'a directory on it; nothing was changed' }],
+      hints: [{ command: `agent rehydrate BUNDLE ${word(join(wanted, 'agent'))}`, effect: 'a directory on it; nothing was changed' }],
     });
   if ((await files.list(path)).length === 0) return { path, old: null };
   const there = (await files.exists(join(path, CONTROL))) ? await agentAt(ports, path) : null;
@@ -51,11 +54,11 @@ export async function lookAtTarget(
   const [guard] = liveGuards(old);
   if (guard !== undefined)
     throw new AgentError('GUARD_RUNNING', `guard ${String(guard.pid)} runs in '${directory}'`, {
-      hints: [{ command: `agent -C '${path}' fence`, effect: 'ends it' }],
+      hints: [{ command: `agent -C ${word(path)} fence`, effect: 'ends it' }],
     });
   if (old.view !== null && decide(old.state, old.view, 'act').allowed)
     throw new AgentError('TARGET_ACTING', `'${directory}' is the agent itself and may act; it is not replaced by a bundle`, {
-      hints: [{ command: `agent rehydrate BUNDLE '${wanted}.copy'`, effect: 'puts a copy beside it, which may not act' }],
+      hints: [{ command: `agent rehydrate BUNDLE ${word(`${wanted}.copy`)}`, effect: 'puts a copy beside it, which may not act' }],
     });
   return { path, old };
 }
@@ -81,7 +84,7 @@ export async function refuseShort(path: string, bytes: bigint): Promise<void> {
       throw new AgentError(
         'SPACE_SHORT',
         `'${parent}' has ${String(free.bavail * free.bsize)} bytes free, and the agent needs ${String(bytes)}`,
-        { hints: [{ command: `df -h '${parent}'`, effect: 'nothing was changed' }] },
+        { hints: [{ command: `df -h ${word(parent)}`, effect: 'nothing was changed' }] },
       );
     else return;
   }

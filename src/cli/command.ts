@@ -34,7 +34,10 @@ export const Flags = {
 };
 
 /** Declares arguments. */
-export const Args = { string: (declaration: Declaration = {}): object => ({ parse: same, input: [], ...declaration, type: 'option' }) };
+export const Args = {
+  // Without it the parser takes an argument that is not there from standard input.
+  string: (declaration: Declaration = {}): object => ({ parse: same, input: [], ignoreStdin: true, ...declaration, type: 'option' }),
+};
 
 function wholeNumber(text: string, least: number): Promise<number> {
   const number = Number(text);

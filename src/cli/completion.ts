@@ -51,6 +51,11 @@ _perdure() {
     at=$((at + 1))
   done
   COMPREPLY=()
+  case \${COMP_WORDS[COMP_CWORD-1]} in
+    -C) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+    completion) COMPREPLY=($(compgen -W '${SHELLS.join(' ')}' -- "$cur")); return ;;
+    help) COMPREPLY=($(compgen -W '${firsts(words).join(' ')}' -- "$cur")); return ;;
+  esac
   if [ -z "$first" ]; then
     COMPREPLY=($(compgen -W '${[...firsts(words), 'help'].join(' ')} -C --help --version' -- "$cur"))
     return

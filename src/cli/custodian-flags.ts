@@ -1,4 +1,5 @@
 import type { CustodianSource } from '../actions/custodian.ts';
+import { word } from '../core/shell.ts';
 import { Flags, type CommandInput } from './command.ts';
 
 /** How a person shows the recovery key. */
@@ -18,4 +19,14 @@ export function custodianSource({ flags }: CommandInput): CustodianSource {
     custodian: flags['custodian'] as string | undefined,
     identity: flags['identity'] as string | undefined,
   };
+}
+
+/** The same flags as they were typed, for a next step. */
+export function custodianWords(input: CommandInput): string {
+  const { kit, custodian, identity } = custodianSource(input);
+  return [
+    ...(kit === undefined ? [] : ['--kit', word(kit)]),
+    ...(custodian === undefined ? [] : ['--custodian', word(custodian)]),
+    ...(identity === undefined ? [] : ['--identity', word(identity)]),
+  ].join(' ');
 }

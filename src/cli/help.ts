@@ -28,6 +28,13 @@ export function programHelp({ commands: table, groups }: Program): string {
   return `usage: agent [-C DIR] COMMAND [OPTIONS]\n${lines.join('\n')}\n\n'agent COMMAND --help' tells more, and 'agent help STATUS' or 'agent help CODE' of how it ended. 'perdure' is the same program.\n\n${STATUSES}`;
 }
 
+/** The help of commands that share their first word. */
+export function groupHelp({ commands: table }: Program, first: string): string {
+  const names = Object.keys(table).filter((name) => name.startsWith(`${first} `));
+  const width = Math.max(...names.map((name) => name.length));
+  return `usage: agent ${first} COMMAND\n\n${names.map((name) => `  ${name.padEnd(width)}  ${table[name]?.summary ?? ''}`).join('\n')}\n\n'agent ${first} COMMAND --help' tells more.\n`;
+}
+
 /** The help of one command. */
 export function commandHelp(type: CommandClass): string {
   const rows = flagShapes(flagsOf(type)).map(([flag, shape]): readonly [string, string] => {

@@ -3,11 +3,15 @@ import { AgentError, STATUS, isAgentError, statusOf, type Hint } from '../core/e
 import { showName } from '../core/name.ts';
 import { explain } from '../core/system-error.ts';
 import { parseArguments, type Answer, type CommandClass, type CommandTable, type Program } from './command.ts';
-import { commandHelp, programHelp } from './help.ts';
+import { commandHelp, groupHelp, programHelp } from './help.ts';
 import { realPorts } from './ports.ts';
+import { asTyped, calledName } from './called.ts';
 import { styleFor } from './style.ts';
 import type { Terminal } from './terminal.ts';
 import { nextLines } from './text.ts';
+
+/** A message is cut after so many characters: what a person gave may be very long. */
+const LONGEST = 1000;
 
 interface Call {
   /** Empty where only help or version is asked for. */
@@ -18,6 +22,8 @@ interface Call {
   readonly help: boolean;
   /** The page of a status or an error code that is asked for. */
   readonly topic?: string;
+  /** The first word of commands of two words, whose list is asked for. */
+  readonly group?: string;
   readonly json: boolean;
 }
 
@@ -27,6 +33,7 @@ export async function main(program: Program, argv: readonly string[], terminal: 
   try {
     call = readCall(program, argv);
     if (call.name === 'version') return await print(terminal, `perdure ${program.version}\n`);
+    if (call.group !== undefined) return await print(terminal, groupHelp(program, call.group));
     if (call.topic !== undefined) return await print(terminal, await topicText(call.topic, program.commands));
     if (call.name === '') return await print(terminal, programHelp(program), call.help ? STATUS.done : STATUS.usage);
     const type = await loadCommand(program, call.name);
@@ -72,6 +79,9 @@ function readCall({ commands }: Program, argv: readonly string[]): Call {
     return { name: '', directory, argv: [], rest, help: true, topic, json };
   const double = `${first} ${second ?? ''}`;
   const name = double in commands ? double : first;
+  const within = Object.keys(commands).filter((one) => one.startsWith(`${first} `));
+  if (!(name in commands) && within.length > 0 && (asked || second === undefined || second === '--help' || second === '-h'))
+    return { name: '', directory, argv: [], rest, help: true, group: first, json };
   if (!(name in commands)) throw unknownCommand(name, commands);
   const args = words.slice(name.split(' ').length);
   const help = asked || args.includes('--help') || args.includes('-h');
@@ -98,12 +108,13 @@ async function loadCommand({ commands }: Program, name: string): Promise<Command
   return entry.load();
 }
 
-async function present(terminal: Terminal, { name, json }: Call, answer: Answer): Promise<number> {
+async function present(terminal: Terminal, { name, json, directory }: Call, answer: Answer): Promise<number> {
+  const typed = { name: calledName(terminal), directory };
   const { status = STATUS.done, data, text, notes = [], document } = answer;
-  for (const note of notes) terminal.note(showText(note));
+  for (const note of notes) terminal.note(asTyped(showText(note), typed));
   if (document !== undefined) return print(terminal, document, status);
   if (json) return print(terminal, `${JSON.stringify({ ok: true, command: name, data }, plain)}\n`, status);
-  return print(terminal, showText(text ?? ''), status);
+  return print(terminal, asTyped(showText(text ?? ''), typed), status);
 }
 
 async function print(terminal: Terminal, text: string, status: number = STATUS.done): Promise<number> {
@@ -111,20 +122,24 @@ async function print(terminal: Terminal, text: string, status: number = STATUS.d
   return status;
 }
 
-async function reportError(terminal: Terminal, { name, json }: Call, error: unknown): Promise<number> {
+async function reportError(terminal: Terminal, { name, json, directory }: Call, error: unknown): Promise<number> {
   const explained = explain(error, pathOf(error));
   const known = isAgentError(explained)
     ? explained
     : new AgentError('INTERNAL', `unexpected: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
-        hints: [{ command: 'PERDURE_DEBUG=1 agent …', effect: 'shows where; please report it' }],
+        hints: [{ command: `PERDURE_DEBUG=1 agent ${name}`, effect: 'with the same arguments shows where; please report it' }],
       });
-  const { code, message, hints } = known;
+  const { code } = known;
+  const message = known.message.length > LONGEST ? `${known.message.slice(0, LONGEST)}…` : known.message;
+  const hints =
+    known.hints.length > 0 ? known.hints : [{ command: `agent help ${code}`, effect: 'tells what it means and what can be done' }];
+  const called = calledName(terminal);
   if (json)
     await terminal.write(`${JSON.stringify({ ok: false, command: name, error: { code, message, hints } })}\n`).catch(() => undefined);
   const style = await styleFor(terminal);
-  terminal.note(`agent: ${style.code(code)}: ${showName(message)}`);
-  for (const line of nextLines(hints)) terminal.note(style.next(showName(line)));
+  terminal.note(`${called}: ${style.code(code)}: ${showName(message)}`);
+  for (const line of nextLines(hints)) terminal.note(style.next(asTyped(showName(line), { name: called, directory })));
   if (terminal.env['PERDURE_DEBUG'] !== undefined && error instanceof Error) terminal.note(stackOf(error));
   return statusOf(code);
 }

@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline/promises';
-import { readFile } from 'node:fs/promises';
+import * as nodeFs from 'node:fs';
 import { resolve } from 'node:path';
 import { AgentError, systemCode } from '../core/errors.ts';
+import { createFiles } from '../core/files.ts';
+import { word } from '../core/shell.ts';
 
 /** The streams and the environment; the only part of the program, with the ports, that touches `process`. */
 export interface Terminal {
@@ -58,6 +60,8 @@ export function processTerminal(): Terminal {
       const lines = createInterface({ input: stdin, output: stderr });
       try {
         return await lines.question(question);
+      } catch (error) {
+        throw new AgentError('INTERRUPTED', 'the question was not answered', { cause: error });
       } finally {
         lines.close();
       }
@@ -83,12 +87,10 @@ export async function readDocument(terminal: Terminal, path: string): Promise<Bu
     }
     return Buffer.concat(parts);
   }
-  return readFile(path).catch((error: unknown) => {
-    throw new AgentError(
-      systemCode(error) === 'ENOENT' ? 'FILE_MISSING' : 'FILE_UNREADABLE',
-      `'${path}' ${systemCode(error) === 'ENOENT' ? 'does not exist' : 'cannot be read'}`,
-      { cause: error },
-    );
+  const bytes = await createFiles(nodeFs).readIfPresent(path);
+  if (bytes !== null) return bytes;
+  throw new AgentError('FILE_MISSING', `'${path}' does not exist`, {
+    hints: [{ command: `ls -ld ${word(path)}`, effect: 'relative paths are taken from the current directory, or from that of -C' }],
   });
 }
 

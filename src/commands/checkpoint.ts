@@ -11,6 +11,7 @@ import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { checkpointTimer } from '../cli/units.ts';
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { STATUS } from '../core/errors.ts';
+import { word } from '../core/shell.ts';
 import type { Declaration } from '../ledger/record.ts';
 
 export default class Checkpoint extends AgentCommand {
@@ -48,7 +49,8 @@ export default class Checkpoint extends AgentCommand {
       declare: (flags['declare'] as Declaration[] | undefined) ?? [],
       custodian: (await openCustodian(ports, custodianSource(input))) ?? undefined,
     });
-    const carried = to === undefined ? null : await pack(ports, { output: to, includeSecrets: false, write: () => Promise.resolve() });
+    const carried =
+      to === undefined ? null : await pack(ports, { output: to, directory: true, includeSecrets: false, write: () => Promise.resolve() });
     return answerOf(done, carried);
   }
 }
@@ -84,7 +86,11 @@ function answerOf(done: CheckpointResult, carried: PackResult | null): Answer {
     return { data, text: `nothing changed since record ${String(seq)}\n${carriedText}`, notes: firstLines(open, 10) };
   }
   const alarms = newAlarms.map((one) => `alarm: ${one.code}: ${one.subject}`);
+  const lost = newAlarms.find((one) => one.class === 'memory' || one.class === 'workflow');
   const next = [
+    ...(lost === undefined || lost.subject.includes('\\')
+      ? []
+      : [`next: agent restore HEAD~1 ${word(lost.subject)} --yes   # puts it back`]),
     ...new Set(newAlarms.map((one) => `next: ${one.next ?? 'agent diff HEAD~1'}   # after you looked: agent diff HEAD~1 HEAD`)),
   ];
   return {

@@ -6,6 +6,7 @@ import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { duration } from '../cli/duration.ts';
 import { count, showBytes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
+import { word } from '../core/shell.ts';
 
 const keep = (what: string): object =>
   Flags.integer({ summary: `keep the newest state of each of the last N ${what}`, helpValue: 'N', min: 0 });
@@ -30,6 +31,7 @@ export default class Gc extends AgentCommand {
     grace: Flags.string({ default: `${String(GRACE / 86_400_000)}d`, summary: 'how long what nothing needs stays', helpValue: 'TIME' }),
     bundle: Flags.string({ summary: 'free space in this bundle directory instead', helpValue: 'DIR' }),
     'dry-run': Flags.boolean({ summary: 'only tell what would be done' }),
+    'ignore-clock': Flags.boolean({ summary: 'the clock was wrong when a record was written, and is right now' }),
     ...CUSTODIAN_FLAGS,
   };
 
@@ -46,17 +48,18 @@ export default class Gc extends AgentCommand {
     };
     const grace = duration(String(flags['grace']), 'agent gc --grace 1d');
     const dryRun = flags['dry-run'] === true;
+    const ignoreClock = flags['ignore-clock'] === true;
     const directory = flags['bundle'] as string | undefined;
     if (directory === undefined) {
       const custodian = (await openCustodian(ports, custodianSource(input))) ?? undefined;
-      const result = await gc(ports, { keep: rules, grace, dryRun, custodian });
+      const result = await gc(ports, { keep: rules, grace, dryRun, custodian, ignoreClock });
       return { data: { ...result, dryRun }, text: textOf(result, dryRun) };
     }
     if (Object.values(rules).some((one) => one !== undefined))
       throw new AgentError('USAGE_WRONG', '--bundle takes no rules: what a bundle keeps is what its ledger says', {
-        hints: [{ command: `agent gc --keep-last 10 && agent pack -o '${directory}' && agent gc --bundle '${directory}'` }],
+        hints: [{ command: `agent gc --keep-last 10 && agent pack -o ${word(directory)} && agent gc --bundle ${word(directory)}` }],
       });
-    const pruned = await pruneBundle(ports, { directory, grace, dryRun });
+    const pruned = await pruneBundle(ports, { directory, grace, dryRun, ignoreClock });
     return { data: { bundle: directory, pruned, dryRun }, text: `${directory}: ${prunedText(pruned, dryRun)}\n` };
   }
 }

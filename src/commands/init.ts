@@ -2,6 +2,7 @@ import { init, type InitResult } from '../actions/init.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { RECOVERY_FLAGS, recoveryOf } from '../cli/recovery-flags.ts';
 import { columns, count, firstLines, showBytes } from '../cli/text.ts';
+import { word } from '../core/shell.ts';
 import type { CosignedKind } from '../ledger/record.ts';
 
 export default class Init extends AgentCommand {
@@ -29,10 +30,10 @@ export default class Init extends AgentCommand {
       directory: String(args['dir']),
       profile: flags['profile'] as string | undefined,
       name: flags['name'] as string | undefined,
-      recovery: recoveryOf(flags, 'agent init'),
+      recovery: recoveryOf(flags, `agent init${args['dir'] === '.' ? '' : ` ${word(String(args['dir']))}`}`),
       cosigned: (flags['cosign'] as CosignedKind[] | undefined) ?? [],
     });
-    return { data: dataOf(result), text: textOf(result), notes: result.warnings.map((one) => `warning: ${one}`) };
+    return { data: dataOf(result), text: textOf(result, String(args['dir'])), notes: result.warnings.map((one) => `warning: ${one}`) };
   }
 }
 
@@ -50,7 +51,7 @@ function dataOf({ session, profile, survey, kit, warnings }: InitResult): unknow
   };
 }
 
-function textOf({ session, profile, survey, kit }: InitResult): string {
+function textOf({ session, profile, survey, kit }: InitResult, directory: string): string {
   const { classes, special, unclassified, databases, outside } = survey;
   const rows = [...classes]
     .filter(([name]) => name !== 'volatile' && name !== 'host')
@@ -89,5 +90,5 @@ function textOf({ session, profile, survey, kit }: InitResult): string {
         ? `recovery key: ${session.state.recovery[0]?.key ?? ''}`
         : `recovery kit: ${kit} (move it to a medium that you put away)`,
   ];
-  return `${session.name} is an agent: ${session.state.agent.slice(0, 12)} in ${session.root}, profile ${profile}\ncaptured:\n${columns(rows)}${lines.join('\n')}\nnext: agent checkpoint   # records the first state\n`;
+  return `${session.name} is an agent: ${session.state.agent.slice(0, 12)} in ${session.root}, profile ${profile}\ncaptured:\n${columns(rows)}${lines.join('\n')}\nnext: agent ${directory === '.' ? '' : `-C ${word(directory)} `}checkpoint   # records the first state\n`;
 }

@@ -2,9 +2,10 @@ import { openCustodian } from '../actions/custodian.ts';
 import { recover, type RecoverPlan } from '../actions/recover.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { confirmAssertion } from '../cli/confirm.ts';
-import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
+import { CUSTODIAN_FLAGS, custodianSource, custodianWords } from '../cli/custodian-flags.ts';
 import { count, firstLines, showAge } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
+import { word } from '../core/shell.ts';
 
 export default class Recover extends AgentCommand {
   static override summary = 'bring an agent back whose host is lost, by its recovery key';
@@ -44,7 +45,7 @@ export default class Recover extends AgentCommand {
           consequence: consequenceOf(plan),
           yes: flags['yes'] === true,
           reason: flags['reason'] as string | undefined,
-          command: `agent recover ${argv.map((one) => `'${one}'`).join(' ')} --kit FILE`,
+          command: `agent recover ${argv.map(word).join(' ')} ${custodianWords(input)}`,
         }),
     });
     const { session, path, recorded, oldTree, secrets, plan: _plan, ...rest } = result;
@@ -53,13 +54,13 @@ export default class Recover extends AgentCommand {
       : `${session.name} was brought back to ${path} already`;
     return {
       data: { ...rest, secrets, path, recorded, oldTree, agent: session.state.agent, epoch: session.state.epoch },
-      text: `${text}\n${oldTree === null ? '' : `the directory that was there is kept in ${oldTree}\n`}next: agent -C '${path}' checkpoint   # opens new store keys; then agent pack, so that every backup knows of it\n`,
+      text: `${text}\n${oldTree === null ? '' : `the directory that was there is kept in ${oldTree}\n`}next: agent -C ${word(path)} pack -o BACKUP   # so that every backup knows of it; the first change opens new store keys\n`,
       notes: recorded ? credentialNotes(secrets) : [],
     };
   }
 }
 
-function consequenceOf({ name, seq, at, age, dropped }: RecoverPlan): string {
+function consequenceOf({ name, seq, at, age, dropped, offeredTo }: RecoverPlan): string {
   return [
     `'${name}' goes on from record ${String(seq)} of ${at}, ${showAge(age)} old: what came after is not in it`,
     ...(dropped.length === 0
@@ -68,6 +69,9 @@ function consequenceOf({ name, seq, at, age, dropped }: RecoverPlan): string {
           `given up for good: ${dropped.map((one) => `record ${String(one.seq)} (${one.digest.slice(0, 12)})`).join(', ')}, which this host has seen`,
         ]),
     'the old host would still act if it came back without seeing this ledger: you say that it does not',
+    ...(offeredTo === null
+      ? []
+      : [`it is offered to host …${offeredTo.slice(-8)}, which can still take it over: you say that it never did and never will`]),
   ].join('; ');
 }
 

@@ -3,6 +3,7 @@ import { AgentCommand, Flags, type Answer, type CommandInput, type Context } fro
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { AgentError, STATUS } from '../core/errors.ts';
 import { sixWords } from '../core/words.ts';
+import { word } from '../core/shell.ts';
 
 export default class Rehydrate extends AgentCommand {
   static override summary = 'put an agent in place from a bundle; it never acts';
@@ -49,13 +50,13 @@ export default class Rehydrate extends AgentCommand {
 
 function textOf({ name, agent, path, seq, plan, dryRun, offeredHere, answered, oldTree }: RehydrateResult): string {
   if (answered !== null)
-    return `${name} is in ${path} already, and this host has answered\nnext: agent -C '${path}' ${answered}   # prints the reply again\n`;
+    return `${name} is in ${path} already, and this host has answered\nnext: agent -C ${word(path)} ${answered}   # prints the reply again\n`;
   const what = `${name} ${sixWords(agent)}, record ${String(seq)}: ${count(plan.files, 'path')}, ${showBytes(plan.bytes)}`;
   if (dryRun) return `would put ${what} into ${path}; nothing was changed\n`;
-  const kept = oldTree === null ? '' : `the tree that was there is kept in ${oldTree}\n`;
+  const kept = oldTree === null ? '' : `the tree that was there is kept in ${oldTree} until the next move to this host\n`;
   const next = offeredHere
-    ? `next: agent -C '${path}' promote   # this host takes over; or: decline\n`
-    : `next: agent -C '${path}' status\n`;
+    ? `next: agent -C ${word(path)} promote   # this host takes over; or: decline\n`
+    : `next: agent -C ${word(path)} status\n`;
   return `${what} is in ${path}; it may not act yet\n${kept}${next}`;
 }
 

@@ -4,6 +4,7 @@ import { AgentCommand, Flags, type Answer, type CommandInput, type Context } fro
 import { CHANGE_MARK, count, firstLines } from '../cli/text.ts';
 import { AgentError, STATUS } from '../core/errors.ts';
 import type { Terminal } from '../cli/terminal.ts';
+import { word } from '../core/shell.ts';
 
 export default class Restore extends AgentCommand {
   static override summary = 'put the tree, or paths of it, back to a recorded state';
@@ -52,7 +53,7 @@ export default class Restore extends AgentCommand {
         await confirm(terminal, {
           plan,
           yes: flags['yes'] === true,
-          command: `agent restore ${argv.map((one) => `'${one}'`).join(' ')} --yes`,
+          command: `agent restore ${argv.map((one) => word(one)).join(' ')} --yes`,
         });
       },
     });

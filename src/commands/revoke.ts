@@ -2,7 +2,7 @@ import { openCustodian } from '../actions/custodian.ts';
 import { revoke } from '../actions/revoke.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { confirmAssertion } from '../cli/confirm.ts';
-import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
+import { CUSTODIAN_FLAGS, custodianSource, custodianWords } from '../cli/custodian-flags.ts';
 import { hookNotes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
 
@@ -35,13 +35,13 @@ export default class Revoke extends AgentCommand {
           consequence: `the offer of record ${String(seq)} is taken back, and '${name}' acts here again: you say that ${target} never took it up and never will; if it did, both act until one sees the other's ledger`,
           yes: input.flags['yes'] === true,
           reason: input.flags['reason'] as string | undefined,
-          command: 'agent revoke --kit FILE',
+          command: `agent revoke ${custodianWords(input)}`,
         }),
     });
     const { seq, epoch } = session.state;
     return {
       data: { recorded: true, seq, epoch, hooks },
-      text: `${session.name} may act here again (epoch ${String(epoch)}, record ${String(seq)})\nnext: agent checkpoint   # opens new store keys, which the target has not\n`,
+      text: `${session.name} may act here again (epoch ${String(epoch)}, record ${String(seq)}); what changes from now on is sealed to new store keys, which the target has not\n`,
       notes: hookNotes(hooks, 'start'),
     };
   }

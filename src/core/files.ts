@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 import { AgentError, systemCode } from './errors.ts';
 import type { BeforeChange, Content, FileSystem, Files } from './file-layer.ts';
+import { exists, makeDirectories, openDirectories } from './directories.ts';
 import { explain, isAbsent } from './system-error.ts';
+import { word } from './shell.ts';
 
 export type { BeforeChange, FileId, FileSystem, Files } from './file-layer.ts';
 
@@ -49,14 +51,7 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
 
   const makeDirectory = async (path: string): Promise<void> => {
     before('makeDirectory', path);
-    const first = await io.mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-      throw explain(error, path);
-    });
-    if (first === undefined) return;
-    for (let made = path; ; made = dirname(made)) {
-      await syncDirectory(dirname(made));
-      if (made === first || made === dirname(made)) return;
-    }
+    for (const made of await makeDirectories(io, path)) await syncDirectory(dirname(made));
   };
 
   /** Makes a file where hard links are not to be had: exclusive, but a crash can leave it half-written. */
@@ -76,12 +71,6 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     return true;
   };
 
-  const openDirectories = async (path: string): Promise<void> => {
-    await io.chmod(path, 0o700);
-    for (const entry of await io.readdir(path, { withFileTypes: true }))
-      if (entry.isDirectory()) await openDirectories(`${path}/${entry.name}`);
-  };
-
   const readIfPresent = async (path: string): Promise<Buffer | null> => {
     try {
       // Not waiting for the other end of a FIFO, and not reading a device without end.
@@ -89,7 +78,7 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
       try {
         if (!(await handle.stat()).isFile())
           throw new AgentError('FILE_UNREADABLE', `'${path}' is no regular file`, {
-            hints: [{ command: `ls -l '${path}'`, effect: 'nothing was changed' }],
+            hints: [{ command: `ls -l ${word(path)}`, effect: 'nothing was changed' }],
           });
         return await handle.readFile();
       } finally {
@@ -130,7 +119,7 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
         const stat = await io.lstat(path);
         if (!stat.isFile() && !stat.isDirectory())
           throw new AgentError('FILE_UNREADABLE', `'${path}' is a link or a special file`, {
-            hints: [{ command: `ls -l '${path}'`, effect: 'a regular file belongs there; nothing was changed' }],
+            hints: [{ command: `ls -l ${word(path)}`, effect: 'a regular file belongs there; nothing was changed' }],
           });
         return stat.size;
       } catch (error) {
@@ -147,15 +136,7 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
         },
       );
     },
-    async exists(path) {
-      return io.lstat(path).then(
-        () => true,
-        (error: unknown) => {
-          if (isAbsent(error)) return false;
-          throw explain(error, path);
-        },
-      );
-    },
+    exists: (path) => exists(io, path),
     async identify(path) {
       try {
         const stat = await io.lstat(path, { bigint: true });
@@ -241,7 +222,7 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
       await io.rm(path, { force: true, recursive: true }).catch(async (error: unknown) => {
         if (!['EACCES', 'EPERM'].includes(systemCode(error) ?? '')) throw explain(error, path);
         // A directory of the tree may not be written: it is this account's, and goes all the same.
-        await openDirectories(path);
+        await openDirectories(io, path);
         await io.rm(path, { force: true, recursive: true }).catch((again: unknown) => {
           throw explain(again, path);
         });

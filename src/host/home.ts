@@ -7,6 +7,7 @@ import type { Files } from '../core/files.ts';
 import { hostValid } from '../core/generated/validators.js';
 import { exportSigningKey, generateSigningKey, importSigningKey, type PublicKey, type SigningKey } from '../core/ssh/key.ts';
 import type { HomeId } from './place.ts';
+import { word } from '../core/shell.ts';
 
 /** What the machine and the account say of themselves. */
 export interface Machine {
@@ -134,7 +135,7 @@ function damaged(directory: string, what: string): AgentError {
   return new AgentError('HOST_DAMAGED', `the host directory '${directory}' is damaged: ${what}`, {
     hints: [
       {
-        command: `ls -la '${directory}'`,
+        command: `ls -la ${word(directory)}`,
         effect: 'put host.key and host.json back from where they went; without them this host is another host',
       },
     ],

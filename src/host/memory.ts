@@ -5,6 +5,7 @@ import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import { memoryValid } from '../core/generated/validators.js';
 import type { HomeId, Place } from './place.ts';
+import { word } from '../core/shell.ts';
 
 /** What this host remembers of one agent, outside every root: an older tree is known as older by it. */
 export interface AgentMemory {
@@ -40,7 +41,10 @@ export async function loadMemory(files: Files, directory: string, agent: Digest)
       `'${path}' is damaged; it says what this host last saw of the agent, and nothing may act without it`,
       {
         hints: [
-          { command: `mv '${path}' '${path}.damaged'`, effect: 'then `agent resume --here` asks you whether this copy is the newest' },
+          {
+            command: `mv ${word(path)} ${word(`${path}.damaged`)}`,
+            effect: 'then `agent resume --here` asks you whether this copy is the newest',
+          },
         ],
       },
     );

@@ -1,8 +1,9 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
-import { systemCode } from '../core/errors.ts';
+import { AgentError, systemCode } from '../core/errors.ts';
+import { word } from '../core/shell.ts';
 import { explain } from '../core/system-error.ts';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, showName, type RelPath } from '../core/name.ts';
-import { microsecondsOf } from '../manifest/entry.ts';
+import { microsecondsOf, type Entry } from '../manifest/entry.ts';
 import type { TreeSide } from '../manifest/compare.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { setTime } from './times.ts';
@@ -16,19 +17,22 @@ export interface Application {
   readonly removed: readonly RelPath[];
   /** Whether a directory gets mode and time of the tree; one that only leads to an entry keeps its own. */
   readonly owns: (path: RelPath) => boolean;
+  /** What was recorded at a path before it is replaced or taken away; null where nothing was. */
+  readonly expected: (path: RelPath) => Entry | null;
 }
 
 /**
  * Puts staged entries into a living tree, each by one rename, and takes away what is to go. What lies in the tree beside
  * them is not touched. Not one step: whoever calls it notes before that it is under way. Run again it goes on.
  */
-export async function applyTree(root: string, { staging, tree, removed, owns }: Application): Promise<void> {
+export async function applyTree(root: string, { staging, tree, removed, owns, expected }: Application): Promise<void> {
   await syncTree(staging);
   const opened = new OpenedDirectories(root);
   try {
     // What lies deeper goes first.
     for (const path of [...removed].reverse()) {
       opened.open(parentOf(path));
+      refuseChanged(fsPath(root, path), path, expected(path));
       remove(fsPath(root, path));
     }
     for await (const { path, entry } of walkTree(tree.pages, tree.get)) {
@@ -36,8 +40,13 @@ export async function applyTree(root: string, { staging, tree, removed, owns }: 
       if (entry.type === 'directory') {
         makeDirectory(fsPath(root, path));
         if (owns(path)) opened.wanted(path, { mode: entry.mode, mtime: entry.mtime });
-      } else place(fsPath(staging, path), fsPath(root, path), path);
+      } else
+        place(fsPath(staging, path), fsPath(root, path), () => {
+          refuseChanged(fsPath(root, path), path, expected(path));
+        });
     }
+  } catch (error) {
+    throw explain(error, root);
   } finally {
     opened.close();
   }
@@ -104,15 +113,25 @@ class OpenedDirectories {
   }
 }
 
-function place(staged: string | Buffer, target: string | Buffer, path: RelPath): void {
+function place(staged: string | Buffer, target: string | Buffer, check: () => void): void {
   // Run again after a cut, what was placed already is not in the staging of before, and is staged anew.
   if (lstatSync(staged, { throwIfNoEntry: false }) === undefined) return;
-  try {
-    if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(target);
-    renameSync(staged, target);
-  } catch (error) {
-    throw explain(error, showName(path));
-  }
+  if (isDirectory(target)) rmdirSync(target);
+  check();
+  renameSync(staged, target);
+}
+
+/** What was written since it was recorded is not thrown away: the same restore again records it first. */
+function refuseChanged(target: string | Buffer, path: RelPath, expected: Entry | null): void {
+  const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
+  if (stat?.isFile() !== true) return;
+  if (expected?.type === 'file' && String(stat.size) === expected.size && microsecondsOf(stat.mtimeNs) === expected.mtime) return;
+  throw new AgentError('TREE_CHANGING', `'${showName(path)}' was written while it was to be put back`, {
+    hints: [
+      { command: `fuser -v ${word(showName(path))}`, effect: 'may name who; stop it' },
+      { command: 'agent status', effect: 'shows how the restore goes on: what was written is recorded first' },
+    ],
+  });
 }
 
 function makeDirectory(path: string | Buffer): void {

@@ -54,6 +54,7 @@ export function hostWords(host: { readonly key: PublicKey; readonly recipient: s
 }
 
 function open(bytes: Buffer, kind: { readonly name: string; readonly valid: (value: unknown) => boolean }): unknown {
+  if (bytes.length === 0) throw refuse(kind.name, `nothing came: whoever was to print the ${kind.name} ended without it`);
   const outer = parseJson(bytes.toString('utf8'));
   if (!messageValid(outer)) throw refuse(kind.name, `this is no ${kind.name}`);
   const { message, sigs } = outer as { readonly message: string; readonly sigs: readonly string[] };

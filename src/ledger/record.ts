@@ -206,7 +206,7 @@ function lineParts(line: string): { readonly record: string; readonly sigs: read
 /** An error about the ledger's bytes. */
 export function damaged(what: string): AgentError {
   return new AgentError('LEDGER_DAMAGED', `the ledger is damaged: ${what}`, {
-    hints: [{ command: 'agent rehydrate BACKUP DIR', effect: 'with a whole copy; this one was left as it is' }],
+    hints: [{ command: 'mv DIR DIR.damaged && agent rehydrate BACKUP DIR', effect: 'with a whole copy; this one was left as it is' }],
   });
 }
 

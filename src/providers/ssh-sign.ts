@@ -30,6 +30,7 @@ export async function sshSign(
     child.on('close', (status) => {
       const lines = Buffer.concat(err)
         .toString('utf8')
+        .replace(/\r/g, '')
         .split('\n')
         .filter((line) => line !== '' && !line.startsWith('Signing '));
       resolve({ status, armored: Buffer.concat(out).toString('utf8'), said: lines[0] ?? '' });

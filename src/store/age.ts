@@ -33,6 +33,14 @@ export async function isRecipient(text: string): Promise<boolean> {
   }
 }
 
+/** Whether a text is an identity. */
+export async function isIdentity(text: string): Promise<boolean> {
+  return (await library()).identityToRecipient(text).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** log2 of the work of a passphrase: about a third of a GiB of memory and a second. Readers accept at most 18. */
 const WORK_FACTOR = 16;
 

@@ -39,7 +39,7 @@ export default class KeysCustody extends AgentCommand {
     return {
       data: { recorded, recovery: session.state.recovery, seq: session.state.seq },
       text: recorded
-        ? `the recovery key of ${session.name} is now ${recovery?.key ?? ''} (record ${String(session.state.seq)})\nnext: agent checkpoint   # the first state that the old one does not open; then agent pack, so that backups know the new one\n`
+        ? `the recovery key of ${session.name} is now ${recovery?.key ?? ''} (record ${String(session.state.seq)})\nnext: agent pack -o BACKUP   # so that backups know the new one; what changes from now on the old one does not open\n`
         : `that is the recovery key of ${session.name} already\n`,
     };
   }

@@ -16,7 +16,7 @@ export default class KeysRemove extends AgentCommand {
     const { session } = await removeReader(ports, String(input.args['recipient']), { custodian });
     return {
       data: { readers: session.state.keys.readers, seq: session.state.seq },
-      text: `it opens nothing that is sealed from now on (record ${String(session.state.seq)}); what it had, it may have kept\nnext: agent checkpoint   # the first state under the new store keys\n`,
+      text: `it opens nothing that is sealed from now on (record ${String(session.state.seq)}); what it had, it may have kept\n`,
     };
   }
 }

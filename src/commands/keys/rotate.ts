@@ -12,7 +12,7 @@ export default class KeysRotate extends AgentCommand {
     const { main, secret } = session.state.keys;
     return {
       data: { main, secret, seq: session.state.seq },
-      text: `new store keys ${main ?? ''} and ${secret ?? ''} (record ${String(session.state.seq)})\nnext: agent checkpoint   # the first state under them\n`,
+      text: `new store keys ${main ?? ''} and ${secret ?? ''} (record ${String(session.state.seq)}); what changes from now on is sealed to them\n`,
     };
   }
 }
