@@ -10,7 +10,7 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { checkpoint } from '../src/actions/checkpoint.ts';
 import { gc } from '../src/actions/gc.ts';
 import { init } from '../src/actions/init.ts';
-import type { Ports } from '../src/actions/ports.ts';
+import type { Ports } from '../src/actions/session/ports.ts';
 import { verify } from '../src/actions/verify.ts';
 import { createFiles } from '../src/core/files.ts';
 import { readMachine } from '../src/providers/machine.ts';

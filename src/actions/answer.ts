@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { AgentError } from '../core/errors.ts';
 import { signMessage } from '../ledger/message.ts';
 import type { SignedRecord } from '../ledger/record.ts';
-import { appendRecord } from './append-record.ts';
-import { checkOpened, checkSealed } from './check-store.ts';
-import { compareLive } from './live-tree.ts';
-import type { Ports } from './ports.ts';
-import { CONTROL, OLD_TREE, hasHost, openRoot, type HostSession } from './session.ts';
-import { readProfile } from './root-profile.ts';
-import { openSettled, withWriter } from './writer.ts';
+import { appendRecord } from './session/append-record.ts';
+import { checkOpened, checkSealed } from './state/check-store.ts';
+import { compareLive } from './state/live-tree.ts';
+import type { Ports } from './session/ports.ts';
+import { CONTROL, OLD_TREE, hasHost, openRoot, type HostSession } from './session/session.ts';
+import { readProfile } from './session/root-profile.ts';
+import { openSettled, withWriter } from './session/writer.ts';
 
 export interface AnswerResult {
   readonly session: HostSession;

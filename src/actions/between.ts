@@ -2,14 +2,14 @@ import { AgentError, STATUS } from '../core/errors.ts';
 import { memoryAlarms } from '../manifest/alarms.ts';
 import { compareTrees } from '../manifest/compare.ts';
 import type { Facts } from '../manifest/facts.ts';
-import { sideOf } from './open-state.ts';
-import type { CheckLine } from './check-lines.ts';
-import { profileOfFacts } from './root-profile.ts';
+import { sideOf } from './state/open-state.ts';
+import type { CheckLine } from './state/check-lines.ts';
+import { profileOfFacts } from './session/root-profile.ts';
 import { DECLARATIONS } from '../ledger/record.ts';
-import type { Ports } from './ports.ts';
-import { learned, openForReading } from './read-state.ts';
-import { findState, type StateName } from './revision.ts';
-import { openSession, type Session } from './session.ts';
+import type { Ports } from './session/ports.ts';
+import { learned, openForReading } from './state/read-state.ts';
+import { findState, type StateName } from './state/revision.ts';
+import { openSession, type Session } from './session/session.ts';
 
 export interface BetweenResult {
   readonly from: number;

@@ -4,12 +4,12 @@ import type { LedgerState } from '../ledger/state.ts';
 import { keyId, openPassphrase, openStoreKeys } from '../store/envelope.ts';
 import { digestInName } from '../store/layout.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { withBundle, type Input } from './bundle.ts';
-import { checkOpened, checkSealed } from './check-store.ts';
-import { openCustodian, readIdentities, type CustodianSource } from './custodian.ts';
+import { withBundle, type Input } from './bundle/bundle.ts';
+import { checkOpened, checkSealed } from './state/check-store.ts';
+import { openCustodian, readIdentities, type CustodianSource } from './custodian/custodian.ts';
 import { loadHost } from '../host/home.ts';
-import type { Ports } from './ports.ts';
-import { findRoot } from './session.ts';
+import type { Ports } from './session/ports.ts';
+import { findRoot } from './session/session.ts';
 
 /** What a key opens of the newest complete state. */
 export interface KeyCheck {

@@ -10,19 +10,19 @@ import { encodeFacts, writeSecrets, type Facts, type Finding } from '../manifest
 import { encodeManifest } from '../manifest/manifest.ts';
 import { manifestFile, packListFile } from '../store/layout.ts';
 import { appendPacks, type PackEntry, type PackListPage } from '../store/packlist.ts';
-import { appendRecord, type Draft } from './append-record.ts';
-import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './assess.ts';
-import { openState, type OpenState } from './open-state.ts';
-import type { Ports } from './ports.ts';
-import type { Custodian } from './custodian.ts';
+import { appendRecord, type Draft } from './session/append-record.ts';
+import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './state/assess.ts';
+import { openState, type OpenState } from './state/open-state.ts';
+import type { Ports } from './session/ports.ts';
+import type { Custodian } from './custodian/custodian.ts';
 import { foldWhereMany } from './gc.ts';
-import { keepFacts } from './read-state.ts';
-import { openSession, type HostSession } from './session.ts';
-import { readProfile } from './root-profile.ts';
-import { refuseUnfinished } from './unfinished.ts';
-import { openStoreWriter } from './store-writer.ts';
-import { changeKeys, freshStoreKeys } from './store-keys.ts';
-import { withWriter } from './writer.ts';
+import { keepFacts } from './state/read-state.ts';
+import { openSession, type HostSession } from './session/session.ts';
+import { readProfile } from './session/root-profile.ts';
+import { refuseUnfinished } from './state/unfinished.ts';
+import { openStoreWriter } from './sealed/store-writer.ts';
+import { changeKeys, freshStoreKeys } from './sealed/store-keys.ts';
+import { withWriter } from './session/writer.ts';
 
 /** What a checkpoint may be told. */
 export interface CheckpointOptions {

@@ -6,13 +6,13 @@ import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { parseReply } from '../ledger/message.ts';
 import { LEDGER_FILE, envelopeFile, grantFile, packListFile } from '../store/layout.ts';
 import type { StoreReader } from '../store/reader.ts';
-import { noteSeen, settlePending } from './append-record.ts';
-import { envelopeAt } from './check-store.ts';
-import { withBundle, type Input } from './bundle.ts';
-import type { Ports } from './ports.ts';
-import { refusal } from './refusal.ts';
-import { findRoot, hasHost, openRoot, type HostSession } from './session.ts';
-import { underLock } from './writer.ts';
+import { noteSeen, settlePending } from './session/append-record.ts';
+import { envelopeAt } from './state/check-store.ts';
+import { withBundle, type Input } from './bundle/bundle.ts';
+import type { Ports } from './session/ports.ts';
+import { refusal } from './session/refusal.ts';
+import { findRoot, hasHost, openRoot, type HostSession } from './session/session.ts';
+import { underLock } from './session/writer.ts';
 
 /**
  * Brings a newer ledger of the agent home from a bundle: that of a recover which outranks this host, or the records of a target

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { AgentError } from '../core/errors.ts';
-import type { Ports } from './ports.ts';
-import { openSession } from './session.ts';
-import { readProfile } from './root-profile.ts';
+import type { Ports } from './session/ports.ts';
+import { openSession } from './session/session.ts';
+import { readProfile } from './session/root-profile.ts';
 
 /** A file that is an input of a fresh session of the agent. */
 export interface ContextPart {

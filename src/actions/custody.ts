@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { AgentError } from '../core/errors.ts';
 import type { RecoveryKey } from '../ledger/record.ts';
-import { checkCustodian, custodianKey, openCustodian, type CustodianSource } from './custodian.ts';
+import { checkCustodian, custodianKey, openCustodian, type CustodianSource } from './custodian/custodian.ts';
 import { changeCustody, type KeyResult } from './keys.ts';
-import { checkKitPlace } from './kit-place.ts';
-import { assertMay } from './may.ts';
-import type { Ports } from './ports.ts';
-import { newRecoveryKit, readKit } from './recovery-kit.ts';
-import { openSession } from './session.ts';
+import { checkKitPlace } from './custodian/kit-place.ts';
+import { assertMay } from './session/may.ts';
+import type { Ports } from './session/ports.ts';
+import { newRecoveryKit, readKit } from './custodian/recovery-kit.ts';
+import { openSession } from './session/session.ts';
 
 /** Who is to keep the recovery key: a kit that is to be written, or a key that somebody has. */
 export type NewCustodian = { readonly kit: string } | { readonly key: string; readonly recipient: string };

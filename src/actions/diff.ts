@@ -1,12 +1,12 @@
 import { showName } from '../core/name.ts';
 import { compareTrees } from '../manifest/compare.ts';
-import { compareLive } from './live-tree.ts';
-import { sideOf } from './open-state.ts';
-import type { Ports } from './ports.ts';
-import { learned, openForReading } from './read-state.ts';
-import { findState } from './revision.ts';
-import { openSession } from './session.ts';
-import { readProfile } from './root-profile.ts';
+import { compareLive } from './state/live-tree.ts';
+import { sideOf } from './state/open-state.ts';
+import type { Ports } from './session/ports.ts';
+import { learned, openForReading } from './state/read-state.ts';
+import { findState } from './state/revision.ts';
+import { openSession } from './session/session.ts';
+import { readProfile } from './session/root-profile.ts';
 
 export interface DiffResult {
   readonly from: string;

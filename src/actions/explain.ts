@@ -3,9 +3,9 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { peekHeader } from '../capture/read-file.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Classification } from '../profile/profile.ts';
-import type { Ports } from './ports.ts';
-import { openSession } from './session.ts';
-import { readProfile } from './root-profile.ts';
+import type { Ports } from './session/ports.ts';
+import { openSession } from './session/session.ts';
+import { readProfile } from './session/root-profile.ts';
 import { word } from '../core/shell.ts';
 
 export interface ExplainResult extends Classification {

@@ -7,14 +7,14 @@ import { saveMemory } from '../host/memory.ts';
 import { decide } from '../ledger/decide.ts';
 import { createScope, type Scope } from '../providers/cgroup.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
-import { drainDeadline, registerGuard, unregisterGuard, type GuardNote } from './guards.ts';
-import { endFamily } from './guard-end.ts';
-import type { Ports } from './ports.ts';
-import { refusal } from './refusal.ts';
-import { assertMay } from './may.ts';
-import { refuseUnfinished } from './unfinished.ts';
-import { openRoot, openSession, type HostSession } from './session.ts';
-import { underLock } from './writer.ts';
+import { drainDeadline, registerGuard, unregisterGuard, type GuardNote } from './guarded/guards.ts';
+import { endFamily } from './guarded/guard-end.ts';
+import type { Ports } from './session/ports.ts';
+import { refusal } from './session/refusal.ts';
+import { assertMay } from './session/may.ts';
+import { refuseUnfinished } from './state/unfinished.ts';
+import { openRoot, openSession, type HostSession } from './session/session.ts';
+import { underLock } from './session/writer.ts';
 
 /** Milliseconds that a command has to end after a signal to the guard. */
 const STOP_GRACE = 5000;

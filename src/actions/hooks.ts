@@ -2,9 +2,9 @@ import { AgentError } from '../core/errors.ts';
 import { saveHost } from '../host/home.ts';
 import type { ProfileData } from '../profile/profile.ts';
 import { runCommand } from '../providers/commands.ts';
-import type { Ports } from './ports.ts';
-import { readProfile } from './root-profile.ts';
-import { hasHost, openSession, type HostSession } from './session.ts';
+import type { Ports } from './session/ports.ts';
+import { readProfile } from './session/root-profile.ts';
+import { hasHost, openSession, type HostSession } from './session/session.ts';
 
 /** Milliseconds that a profile's command may take. */
 const LIMIT = 60_000;

@@ -7,8 +7,8 @@ import { knownAgents, loadMemory } from '../host/memory.ts';
 import { compareHome } from '../host/place.ts';
 import { hostWords, signMessage, type Invite } from '../ledger/message.ts';
 import { generateAgeKey } from '../store/age.ts';
-import type { Ports } from './ports.ts';
-import { openRoot } from './session.ts';
+import type { Ports } from './session/ports.ts';
+import { openRoot } from './session/session.ts';
 import { word } from '../core/shell.ts';
 
 /** Programs that a body often needs, looked for on PATH. */

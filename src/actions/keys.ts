@@ -1,15 +1,15 @@
 import { AgentError } from '../core/errors.ts';
 import type { RecoveryKey, StoreKeyEntry } from '../ledger/record.ts';
 import { RECIPIENT_LIMIT, isRecipient } from '../store/age.ts';
-import { refuseUncosigned } from './append-record.ts';
+import { refuseUncosigned } from './session/append-record.ts';
 import { keyId, openStoreKeys, sealPassphrase } from '../store/envelope.ts';
 import { grantFile } from '../store/layout.ts';
 import { join } from 'node:path';
-import type { Custodian } from './custodian.ts';
-import type { Ports } from './ports.ts';
-import { openSession, type HostSession, type Session } from './session.ts';
-import { changeKeys, newStoreKeys } from './store-keys.ts';
-import { withWriter } from './writer.ts';
+import type { Custodian } from './custodian/custodian.ts';
+import type { Ports } from './session/ports.ts';
+import { openSession, type HostSession, type Session } from './session/session.ts';
+import { changeKeys, newStoreKeys } from './sealed/store-keys.ts';
+import { withWriter } from './session/writer.ts';
 
 /** Who reads an agent, and by which keys it is sealed. */
 export interface KeyList {

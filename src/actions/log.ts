@@ -1,9 +1,9 @@
-import { explainRecord } from './record-text.ts';
-import { readFacts } from './read-state.ts';
+import { explainRecord } from './session/record-text.ts';
+import { readFacts } from './state/read-state.ts';
 import { stateOf } from '../ledger/record.ts';
-import type { Ports } from './ports.ts';
-import { isExpired } from './revision.ts';
-import { openSession } from './session.ts';
+import type { Ports } from './session/ports.ts';
+import { isExpired } from './state/revision.ts';
+import { openSession } from './session/session.ts';
 
 /** One record, for people. */
 export interface LogEntry {

@@ -9,11 +9,11 @@ import { explain } from '../core/system-error.ts';
 import { readMedium } from '../providers/medium.ts';
 import { digestInName, envelopeFile, grantFile, sizeLimit } from '../store/layout.ts';
 import { writeTar, type TarFile } from '../store/tar.ts';
-import { ABANDONED, refuseForeign, targetOf } from './bundle-target.ts';
-import { contentsOf, fileOf, type Contents } from './pack-contents.ts';
-import type { Ports } from './ports.ts';
-import { noteSent } from './sent.ts';
-import { openSession, type Session } from './session.ts';
+import { ABANDONED, refuseForeign, targetOf } from './bundle/bundle-target.ts';
+import { contentsOf, fileOf, type Contents } from './bundle/pack-contents.ts';
+import type { Ports } from './session/ports.ts';
+import { noteSent } from './bundle/sent.ts';
+import { openSession, type Session } from './session/session.ts';
 import { word } from '../core/shell.ts';
 
 export interface PackOptions {

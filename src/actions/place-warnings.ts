@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import type { Ports } from './ports.ts';
+import type { Ports } from './session/ports.ts';
 
 const CAVEATS = {
   overlay: (type: string) =>

@@ -12,17 +12,17 @@ import { parseChain, type Chain } from '../ledger/chain.ts';
 import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
-import type { Bundle, Input } from './bundle.ts';
-import { newestBundle, openBundle, withBundles, type OpenedBundle } from './bundles.ts';
-import { compareLive } from './live-tree.ts';
-import { mainRoot } from './open-state.ts';
-import type { Ports } from './ports.ts';
-import { answeredAlready, losesOwnOnly, refuseOlder } from './rehydrate-again.ts';
-import { profileOfFacts } from './root-profile.ts';
-import { CONTROL, OLD_TREE } from './session.ts';
-import { stageRoot } from './stage-root.ts';
-import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './target.ts';
-import { underLock } from './writer.ts';
+import type { Bundle, Input } from './bundle/bundle.ts';
+import { newestBundle, openBundle, withBundles, type OpenedBundle } from './bundle/bundles.ts';
+import { compareLive } from './state/live-tree.ts';
+import { mainRoot } from './state/open-state.ts';
+import type { Ports } from './session/ports.ts';
+import { answeredAlready, losesOwnOnly, refuseOlder } from './bundle/rehydrate-again.ts';
+import { profileOfFacts } from './session/root-profile.ts';
+import { CONTROL, OLD_TREE } from './session/session.ts';
+import { stageRoot } from './bundle/stage-root.ts';
+import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './bundle/target.ts';
+import { underLock } from './session/writer.ts';
 
 export interface RehydrateOptions {
   readonly bundles: readonly string[];

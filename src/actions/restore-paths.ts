@@ -4,8 +4,8 @@ import { ROOT_PATH, parseRelPath, showName, type RelPath } from '../core/name.ts
 import type { StagedTree } from '../install/stage.ts';
 import type { TreeSide } from '../manifest/compare.ts';
 import { findEntry } from '../manifest/tree.ts';
-import { mainRoot, sideOf, type OpenState } from './open-state.ts';
-import type { Session } from './session.ts';
+import { mainRoot, sideOf, type OpenState } from './state/open-state.ts';
+import type { Session } from './session/session.ts';
 import { word } from '../core/shell.ts';
 
 /** Paths that are in the state, or in the newest one; throws PATH_UNKNOWN. */

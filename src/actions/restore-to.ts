@@ -5,16 +5,16 @@ import { word } from '../core/shell.ts';
 import { syncTree } from '../install/durable.ts';
 import { finishRoot, stageTree } from '../install/stage.ts';
 import { selectTree } from '../manifest/select.ts';
-import { refuseInside } from './bundle-target.ts';
+import { refuseInside } from './bundle/bundle-target.ts';
 import { progressOf } from './checkpoint.ts';
-import { sideOf } from './open-state.ts';
-import type { Ports } from './ports.ts';
-import { learned, openForReading } from './read-state.ts';
+import { sideOf } from './state/open-state.ts';
+import type { Ports } from './session/ports.ts';
+import { learned, openForReading } from './state/read-state.ts';
 import type { RestoreOptions } from './restore.ts';
 import { isWithin, known, relative, treeOf } from './restore-paths.ts';
-import { findState } from './revision.ts';
-import { openSession } from './session.ts';
-import { refuseShort } from './target.ts';
+import { findState } from './state/revision.ts';
+import { openSession } from './session/session.ts';
+import { refuseShort } from './bundle/target.ts';
 
 /** Writes a recorded state, or paths of it, into a new directory: files alone, no agent. Changes nothing of the agent. */
 export async function restoreTo(

@@ -10,17 +10,17 @@ import type { Finding } from '../manifest/facts.ts';
 import { selectTree } from '../manifest/select.ts';
 import type { FileClass } from '../profile/profile.ts';
 import { capture, progressOf, type CheckpointOptions } from './checkpoint.ts';
-import { liveGuards } from './guards.ts';
-import { mainRoot, sideOf, type OpenState } from './open-state.ts';
-import { assertMay } from './may.ts';
-import type { Ports } from './ports.ts';
-import { learned, openForReading } from './read-state.ts';
+import { liveGuards } from './guarded/guards.ts';
+import { mainRoot, sideOf, type OpenState } from './state/open-state.ts';
+import { assertMay } from './session/may.ts';
+import type { Ports } from './session/ports.ts';
+import { learned, openForReading } from './state/read-state.ts';
 import { isWithin, known, relative, treeOf } from './restore-paths.ts';
-import { findState, type StateName } from './revision.ts';
-import { readProfile } from './root-profile.ts';
-import type { HostSession } from './session.ts';
-import { restoreNote } from './unfinished.ts';
-import { openSettled, withWriter } from './writer.ts';
+import { findState, type StateName } from './state/revision.ts';
+import { readProfile } from './session/root-profile.ts';
+import type { HostSession } from './session/session.ts';
+import { restoreNote } from './state/unfinished.ts';
+import { openSettled, withWriter } from './session/writer.ts';
 import { word } from '../core/shell.ts';
 
 export interface RestoreOptions {

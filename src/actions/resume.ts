@@ -1,13 +1,13 @@
 import { AgentError } from '../core/errors.ts';
 import { decide } from '../ledger/decide.ts';
 import { seal } from '../store/age.ts';
-import { appendRecord } from './append-record.ts';
+import { appendRecord } from './session/append-record.ts';
 import { runHooks, type HookOutcome } from './hooks.ts';
-import type { Ports } from './ports.ts';
-import { assertMay } from './may.ts';
-import type { HostSession } from './session.ts';
-import { readersOf } from './store-keys.ts';
-import { openSettled, withWriter } from './writer.ts';
+import type { Ports } from './session/ports.ts';
+import { assertMay } from './session/may.ts';
+import type { HostSession } from './session/session.ts';
+import { readersOf } from './sealed/store-keys.ts';
+import { openSettled, withWriter } from './session/writer.ts';
 
 export interface ResumeOptions {
   readonly assert?: 'here' | 'accept-loss' | undefined;

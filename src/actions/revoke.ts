@@ -1,14 +1,14 @@
 import { AgentError } from '../core/errors.ts';
 import { seal } from '../store/age.ts';
-import { appendRecord } from './append-record.ts';
-import { checkCustodian, type Custodian } from './custodian.ts';
-import { assertMay } from './may.ts';
-import type { Ports } from './ports.ts';
-import { hostLabel, refusal } from './refusal.ts';
+import { appendRecord } from './session/append-record.ts';
+import { checkCustodian, type Custodian } from './custodian/custodian.ts';
+import { assertMay } from './session/may.ts';
+import type { Ports } from './session/ports.ts';
+import { hostLabel, refusal } from './session/refusal.ts';
 import { started, type ResumeResult } from './resume.ts';
-import type { HostSession } from './session.ts';
-import { readersOf } from './store-keys.ts';
-import { openSettled, withWriter } from './writer.ts';
+import type { HostSession } from './session/session.ts';
+import { readersOf } from './sealed/store-keys.ts';
+import { openSettled, withWriter } from './session/writer.ts';
 
 export interface RevokeOptions {
   readonly custodian: Custodian;

@@ -3,11 +3,11 @@ import { loadName, parseRelPath, showName } from '../core/name.ts';
 import type { Entry } from '../manifest/entry.ts';
 import type { Facts } from '../manifest/facts.ts';
 import { chunksOf, findEntry, readDirectory } from '../manifest/tree.ts';
-import { mainRoot, sideOf } from './open-state.ts';
-import type { Ports } from './ports.ts';
-import { learned, openForReading } from './read-state.ts';
-import { findState } from './revision.ts';
-import { openSession } from './session.ts';
+import { mainRoot, sideOf } from './state/open-state.ts';
+import type { Ports } from './session/ports.ts';
+import { learned, openForReading } from './state/read-state.ts';
+import { findState } from './state/revision.ts';
+import { openSession } from './session/session.ts';
 
 /** What `show` found: a state, a directory of it, or the bytes of a file. */
 export type ShowResult =

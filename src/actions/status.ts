@@ -4,14 +4,14 @@ import { decide } from '../ledger/decide.ts';
 import { stateOf } from '../ledger/record.ts';
 import type { Facts } from '../manifest/facts.ts';
 import type { Profile } from '../profile/profile.ts';
-import { liveGuards, type GuardNote } from './guards.ts';
-import { compareLive, looksUnchanged, type LiveDifference } from './live-tree.ts';
-import type { Ports } from './ports.ts';
-import { learned, openForReading, readFacts } from './read-state.ts';
-import { explainObstacle, hostLabel } from './refusal.ts';
-import { openSession, type Session } from './session.ts';
-import { readProfile } from './root-profile.ts';
-import { refuseUnfinished } from './unfinished.ts';
+import { liveGuards, type GuardNote } from './guarded/guards.ts';
+import { compareLive, looksUnchanged, type LiveDifference } from './state/live-tree.ts';
+import type { Ports } from './session/ports.ts';
+import { learned, openForReading, readFacts } from './state/read-state.ts';
+import { explainObstacle, hostLabel } from './session/refusal.ts';
+import { openSession, type Session } from './session/session.ts';
+import { readProfile } from './session/root-profile.ts';
+import { refuseUnfinished } from './state/unfinished.ts';
 
 export interface StatusResult {
   readonly name: string;

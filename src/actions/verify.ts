@@ -6,14 +6,14 @@ import { compareSeen } from '../ledger/seen.ts';
 import { decide } from '../ledger/decide.ts';
 import type { Facts, Finding } from '../manifest/facts.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
-import { checkOpened, checkSealed, type StoreCheck } from './check-store.ts';
-import { withBundle, type Bundle, type Input } from './bundle.ts';
-import { GRAVITY, authorityLines, factLines, ledgerLine, severity, storeLine, treeLine, type CheckLine } from './check-lines.ts';
-import { compareLive, type LiveDifference } from './live-tree.ts';
-import { explainObstacle } from './refusal.ts';
-import type { Ports } from './ports.ts';
-import { CONTROL, findRoot, openRoot } from './session.ts';
-import { readProfile } from './root-profile.ts';
+import { checkOpened, checkSealed, type StoreCheck } from './state/check-store.ts';
+import { withBundle, type Bundle, type Input } from './bundle/bundle.ts';
+import { GRAVITY, authorityLines, factLines, ledgerLine, severity, storeLine, treeLine, type CheckLine } from './state/check-lines.ts';
+import { compareLive, type LiveDifference } from './state/live-tree.ts';
+import { explainObstacle } from './session/refusal.ts';
+import type { Ports } from './session/ports.ts';
+import { CONTROL, findRoot, openRoot } from './session/session.ts';
+import { readProfile } from './session/root-profile.ts';
 
 export interface VerifyResult {
   readonly subject: string;

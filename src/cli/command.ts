@@ -1,5 +1,5 @@
 import type * as OclifParser from '@oclif/core/parser';
-import type { Ports } from '../actions/ports.ts';
+import type { Ports } from '../actions/session/ports.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What the declaration of an argument or flag may say; the shapes are those that oclif's parser reads. */

@@ -1,4 +1,4 @@
-import type { CustodianSource } from '../actions/custodian.ts';
+import type { CustodianSource } from '../actions/custodian/custodian.ts';
 import { word } from '../core/shell.ts';
 import { Flags, type CommandInput } from './command.ts';
 

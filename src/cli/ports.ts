@@ -3,7 +3,7 @@ import * as nodeFs from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ports } from '../actions/ports.ts';
+import type { Ports } from '../actions/session/ports.ts';
 import { createFiles } from '../core/files.ts';
 import { fileSystemOf } from '../providers/file-system.ts';
 import { readMachine } from '../providers/machine.ts';

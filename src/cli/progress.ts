@@ -1,4 +1,4 @@
-import type { Progress } from '../actions/ports.ts';
+import type { Progress } from '../actions/session/ports.ts';
 import { showBytes } from './text.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,11 +1,11 @@
 import { checkpoint, type CheckpointResult } from '../actions/checkpoint.ts';
-import { openCustodian } from '../actions/custodian.ts';
+import { openCustodian } from '../actions/custodian/custodian.ts';
 import { resolve } from 'node:path';
 import { pack, type PackResult } from '../actions/pack.ts';
-import { explainObstacle } from '../actions/refusal.ts';
-import { openSession } from '../actions/session.ts';
+import { explainObstacle } from '../actions/session/refusal.ts';
+import { openSession } from '../actions/session/session.ts';
 import { decide } from '../ledger/decide.ts';
-import { statesOf } from '../actions/revision.ts';
+import { statesOf } from '../actions/state/revision.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { checkpointTimer } from '../cli/units.ts';

@@ -1,5 +1,5 @@
 import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult } from '../actions/fence.ts';
-import { openCustodian } from '../actions/custodian.ts';
+import { openCustodian } from '../actions/custodian/custodian.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { duration } from '../cli/duration.ts';

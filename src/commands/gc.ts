@@ -1,6 +1,6 @@
-import { openCustodian } from '../actions/custodian.ts';
+import { openCustodian } from '../actions/custodian/custodian.ts';
 import { GRACE, gc, pruneBundle, type GcResult } from '../actions/gc.ts';
-import type { Pruned } from '../actions/prune.ts';
+import type { Pruned } from '../actions/sealed/prune.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
 import { duration } from '../cli/duration.ts';

@@ -1,5 +1,5 @@
 import { guard } from '../actions/guard.ts';
-import { openSession } from '../actions/session.ts';
+import { openSession } from '../actions/session/session.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { guardUnit } from '../cli/units.ts';
 import { AgentError } from '../core/errors.ts';

@@ -1,6 +1,6 @@
 import { keyOf } from '../actions/fence.ts';
 import { pack, type PackResult } from '../actions/pack.ts';
-import { hasHost, openSession } from '../actions/session.ts';
+import { hasHost, openSession } from '../actions/session/session.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { readHost } from '../cli/host-argument.ts';
 import { count, showBytes } from '../cli/text.ts';

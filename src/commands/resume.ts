@@ -1,5 +1,5 @@
 import { resume } from '../actions/resume.ts';
-import { openSession } from '../actions/session.ts';
+import { openSession } from '../actions/session/session.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { confirmAssertion } from '../cli/confirm.ts';
 import { hookNotes } from '../cli/text.ts';

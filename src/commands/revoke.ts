@@ -1,4 +1,4 @@
-import { openCustodian } from '../actions/custodian.ts';
+import { openCustodian } from '../actions/custodian/custodian.ts';
 import { revoke } from '../actions/revoke.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { confirmAssertion } from '../cli/confirm.ts';

@@ -1,5 +1,5 @@
 import { verifyBetween } from '../actions/between.ts';
-import type { Ports } from '../actions/ports.ts';
+import type { Ports } from '../actions/session/ports.ts';
 import { verify } from '../actions/verify.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CHANGE_MARK, columns, firstLines } from '../cli/text.ts';

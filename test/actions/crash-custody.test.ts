@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { checkKey } from '../../src/actions/check-key.ts';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { closeByBundle } from '../../src/actions/close.ts';
-import { openCustodian, type Custodian } from '../../src/actions/custodian.ts';
+import { openCustodian, type Custodian } from '../../src/actions/custodian/custodian.ts';
 import { custodyChange } from '../../src/actions/custody.ts';
 import { descend } from '../../src/actions/descend.ts';
 import { gc } from '../../src/actions/gc.ts';
 import { addReader, removeReader } from '../../src/actions/keys.ts';
 import { pack } from '../../src/actions/pack.ts';
-import type { Ports } from '../../src/actions/ports.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
 import { recover } from '../../src/actions/recover.ts';
 import { restore } from '../../src/actions/restore.ts';
 import { revoke } from '../../src/actions/revoke.ts';
@@ -60,7 +60,7 @@ describe('a command that was cut at any change and is typed again', () => {
   test('recover brings the agent back once', async () => {
     await sweep({
       prepare: lost,
-      stride: 4,
+      stride: 8,
       host: 'b',
       command: recoverTo,
       after: async ({ b, away }) => {
@@ -138,7 +138,7 @@ describe('a command that was cut at any change and is typed again', () => {
   test('restore puts the tree back', async () => {
     await sweep({
       prepare: grown,
-      stride: 2,
+      stride: 4,
       host: 'a',
       command: (ports) => restore(ports, { revision: '3', paths: [], confirm: () => Promise.resolve() }),
       after: async ({ a, home }) => {

@@ -4,20 +4,21 @@ import { describe, expect, test } from 'vitest';
 import { promote } from '../../src/actions/answer.ts';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { closeByBundle } from '../../src/actions/close.ts';
-import { openCustodian } from '../../src/actions/custodian.ts';
+import { openCustodian } from '../../src/actions/custodian/custodian.ts';
 import { custodyChange } from '../../src/actions/custody.ts';
 import { fence } from '../../src/actions/fence.ts';
 import { gc, pruneBundle } from '../../src/actions/gc.ts';
 import { guard } from '../../src/actions/guard.ts';
 import { addPassphrase, addReader, removeReader, rotateKeys } from '../../src/actions/keys.ts';
 import { pack } from '../../src/actions/pack.ts';
-import type { Ports } from '../../src/actions/ports.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
 import { recover } from '../../src/actions/recover.ts';
 import { restore } from '../../src/actions/restore.ts';
-import { openRoot } from '../../src/actions/session.ts';
+import { openRoot } from '../../src/actions/session/session.ts';
 import { show } from '../../src/actions/show.ts';
 import { verify } from '../../src/actions/verify.ts';
 import type { Digest } from '../../src/core/digest.ts';
+import type { AgentError } from '../../src/core/errors.ts';
 import type { GcRecord } from '../../src/ledger/record.ts';
 import { reduce } from '../../src/ledger/reduce.ts';
 import { rehydrate } from '../../src/actions/rehydrate.ts';
@@ -214,8 +215,6 @@ describe('a restore that was interrupted', () => {
     await expect(checkpoint(stage.a)).rejects.toMatchObject({ code: 'RESTORE_UNFINISHED' });
     const run = guard(stage.a, { command: ['true'], shared: false, env: {}, cwd: stage.home, onSignal: () => () => undefined });
     await expect(run).rejects.toMatchObject({ code: 'RESTORE_UNFINISHED' });
-    const other = restore(stage.a, { revision: 'HEAD', paths: ['body'], confirm: () => Promise.resolve() });
-    await expect(other).rejects.toMatchObject({ code: 'RESTORE_UNFINISHED' });
   });
 
   test('goes on with the same command', async () => {
@@ -225,10 +224,13 @@ describe('a restore that was interrupted', () => {
     expect((await checkpoint(stage.a)).recorded).toBe(false);
   });
 
-  test('is taken back by a restore of the newest state', async () => {
+  test('is taken back by the command that it names, and what was written meanwhile is recorded', async () => {
     const stage = await interrupted();
-    const { recorded } = await restore(stage.a, { revision: 'HEAD', paths: [], confirm: () => Promise.resolve() });
-    expect(recorded).toBeNull();
+    writeFileSync(join(stage.home, 'private/memory/meanwhile.md'), 'written on the mixture\n');
+    const error = (await checkpoint(stage.a).catch((one: unknown) => one)) as AgentError;
+    const revision = /restore ([0-9]+) --yes/.exec(error.hints[1]?.command ?? '')?.[1] ?? '';
+    const { recorded } = await restore(stage.a, { revision, paths: [], confirm: () => Promise.resolve() });
+    expect((await show(stage.a, `${String((recorded ?? 0) - 1)}:private/memory/meanwhile.md`)).kind).toBe('file');
     expect(readFileSync(join(stage.home, 'private/memory/note-1.md'), 'utf8')).toBe('newer\n');
     expect(await status(stage.a)).toBe(0);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { descend } from '../../src/actions/descend.ts';
-import { openRoot } from '../../src/actions/session.ts';
+import { openRoot } from '../../src/actions/session/session.ts';
 import { adopted, acts } from '../support/agent.ts';
 import { at } from '../support/host.ts';
 import { listing, nativeAgent, temporary } from '../support/tree.ts';

@@ -8,7 +8,7 @@ import { fence } from '../../src/actions/fence.ts';
 import { init } from '../../src/actions/init.ts';
 import { pack } from '../../src/actions/pack.ts';
 import { resume } from '../../src/actions/resume.ts';
-import { openRoot } from '../../src/actions/session.ts';
+import { openRoot } from '../../src/actions/session/session.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { acts, adopted, arrived, bringTo, inviteOf, nothing, type Stage } from '../support/agent.ts';
 import { at, testHost } from '../support/host.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { gc, pruneBundle } from '../../src/actions/gc.ts';
 import { pack } from '../../src/actions/pack.ts';
-import type { Ports } from '../../src/actions/ports.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
 import { show } from '../../src/actions/show.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { adopted, nothing } from '../support/agent.ts';

@@ -2,7 +2,7 @@ import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync,
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
-import type { Ports } from '../../src/actions/ports.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
 import { planRestore, restore } from '../../src/actions/restore.ts';
 import { restoreTo } from '../../src/actions/restore-to.ts';
 import { verify } from '../../src/actions/verify.ts';

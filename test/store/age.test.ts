@@ -102,14 +102,18 @@ describe('age, natively', () => {
   test('a header without end, or with more stanzas than allowed, is refused', async () => {
     const { identity, recipient } = await generateAgeKey();
     expect(await open(Buffer.alloc(100_000, 0x41), [identity])).toEqual({ refused: 'damaged' });
-    expect(
-      await open(
-        await seal(
-          [Buffer.from('x')],
-          Array.from({ length: 65 }, () => recipient),
-        ),
-        [identity],
+    const sealed = await seal([Buffer.from('x')], [recipient]);
+    const stanza = /-> [^-]*?(?=--- )/.exec(sealed.toString('latin1'))?.[0] ?? '';
+    const many = Buffer.from(
+      sealed.toString('latin1').replace(stanza, () => stanza.repeat(65)),
+      'latin1',
+    );
+    expect(await open(many, [identity])).toEqual({ refused: 'damaged' });
+    await expect(
+      seal(
+        [Buffer.from('x')],
+        Array.from({ length: 65 }, () => recipient),
       ),
-    ).toEqual({ refused: 'damaged' });
+    ).rejects.toThrow('more recipients');
   });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs';
 import { join } from 'node:path';
-import type { Ports } from '../../src/actions/ports.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { createFiles, type BeforeChange } from '../../src/core/files.ts';
 import { fileSystemOf } from '../../src/providers/file-system.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Ports } from '../../src/actions/ports.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { acts, nothing, type Stage } from './agent.ts';
 import { at, testHost } from './host.ts';

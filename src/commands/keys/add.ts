@@ -1,4 +1,4 @@
-import { openCustodian } from '../../actions/custodian.ts';
+import { openCustodian } from '../../actions/custodian/custodian.ts';
 import { addPassphrase, addReader } from '../../actions/keys.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../../cli/custodian-flags.ts';

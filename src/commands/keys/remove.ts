@@ -1,4 +1,4 @@
-import { openCustodian } from '../../actions/custodian.ts';
+import { openCustodian } from '../../actions/custodian/custodian.ts';
 import { removeReader } from '../../actions/keys.ts';
 import { AgentCommand, Args, type Answer, type CommandInput, type Context } from '../../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../../cli/custodian-flags.ts';

@@ -1,0 +1,27 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Files } from '../../core/files.ts';
+import type { Machine } from '../../host/home.ts';
+import type { FileSystemKind } from '../../providers/file-system.ts';
+import type { ProcessTable } from '../../providers/processes.ts';
+
+/** Tells a person that long work goes on. */
+export type Progress = (event: { readonly phase: string; readonly files?: number; readonly bytes?: bigint }) => void;
+
+/** All that an action knows of the world; `cli/` builds the real one, tests their own. */
+export interface Ports {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly processes: ProcessTable;
+  readonly machine: Machine;
+  /** Random bytes for nonces. */
+  readonly random: (length: number) => Buffer;
+  /** The host directory. */
+  readonly hostDirectory: string;
+  /** Where an agent root is looked for, and whether only there (PERDURE_ROOT) or in the parents too. */
+  readonly start: { readonly directory: string; readonly exact: boolean };
+  /** The directory from which relative paths of arguments are taken: that of `-C`, or the current one. */
+  readonly cwd: string;
+  readonly progress: Progress;
+  /** The file system of a path; null where the system does not tell. */
+  readonly fileSystem: (path: string) => Promise<FileSystemKind | null>;
+}

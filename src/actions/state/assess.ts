@@ -1,0 +1,152 @@
+import { join } from 'node:path';
+import type { ScanResult } from '../../capture/scan.ts';
+import { canonical, parseJson } from '../../core/canonical.ts';
+import { showName } from '../../core/name.ts';
+import type { Declaration } from '../../ledger/record.ts';
+import { SETTLED_BY, governedAlarms, memoryAlarms } from '../../manifest/alarms.ts';
+import { compareTrees, type TreeSide } from '../../manifest/compare.ts';
+import { coverageOf } from '../../manifest/coverage.ts';
+import type { BodyFacts, Facts, Finding } from '../../manifest/facts.ts';
+import { findEntry, pathFromNames, type GetChunk } from '../../manifest/tree.ts';
+import type { Profile } from '../../profile/profile.ts';
+import { readGit } from '../../providers/git.ts';
+import { sideOf, type OpenState } from './open-state.ts';
+import { factsOfProfile } from '../session/root-profile.ts';
+import type { HostSession } from '../session/session.ts';
+
+/** So many findings are named; the coverage counts all. */
+const NAMED = 1000;
+
+/** What was found, and how to read what it names. */
+export interface Found {
+  readonly scan: ScanResult;
+  readonly get: GetChunk;
+  readonly quiesced: boolean;
+}
+
+/** Whether the tree is in the state that is recorded already, and nothing better can be said of it. */
+export function isSameState(previous: OpenState, { scan, quiesced }: Found): boolean {
+  const [root] = previous.facts.roots;
+  const same = root?.pages.join() === scan.root.pages.join() && root.mode === scan.root.mode && root.mtime === scan.root.mtime;
+  return same && sameSecrets(previous, scan) && (previous.facts.consistency === 'quiesced' || !quiesced);
+}
+
+/** Whether the secret files hold what the recorded sheet says. */
+export function sameSecrets(previous: OpenState | null, scan: ScanResult): boolean {
+  return previous !== null && !previous.secretsSealed && canonical(previous.sheet?.files ?? []) === canonical(scan.secrets);
+}
+
+/** Alarms that this state raises, and all that stay open with the older ones. */
+export async function alarmsOf(
+  previous: OpenState | null,
+  found: Found,
+  { profile, declared }: { readonly profile: Profile; readonly declared: readonly Declaration[] },
+): Promise<{ readonly fresh: readonly Finding[]; readonly open: readonly Finding[] }> {
+  if (previous === null) return { fresh: [], open: [] };
+  const after: TreeSide = { pages: found.scan.root.pages, get: found.get };
+  const classes = Object.fromEntries(found.scan.classes);
+  const raised = [
+    ...(await memoryAlarms(compareTrees(sideOf(previous), after), { before: sideOf(previous).get, after: found.get })),
+    ...governedAlarms(previous.facts, { classes }, profile.data),
+  ];
+  const undeclared = (alarm: Finding): boolean => !declared.some((one) => SETTLED_BY[alarm.code] === one);
+  const fresh = raised.filter(undeclared);
+  const kept: Finding[] = [];
+  for (const alarm of previous.facts.alarms)
+    if (
+      undeclared(alarm) &&
+      !(await cameBack(alarm, after)) &&
+      !fresh.some((one) => one.code === alarm.code && one.subject === alarm.subject)
+    )
+      kept.push(alarm);
+  return { fresh, open: [...kept, ...fresh] };
+}
+
+/** Secrets that the state before has and this tree lacks: lost, or never supplied after a move. */
+async function lostSecrets(previous: OpenState | null, found: Found): Promise<readonly Finding[]> {
+  if (previous === null) return [];
+  const lost: Finding[] = [];
+  for await (const change of compareTrees(sideOf(previous), { pages: found.scan.root.pages, get: found.get }))
+    if (change.kind === 'removed' && change.before.type === 'file' && change.before.class === 'secret')
+      lost.push({ code: 'SECRET_MISSING', subject: showName(change.path), class: 'secret' });
+  return lost;
+}
+
+/** The facts of a state. */
+export async function factsOf(
+  session: HostSession,
+  found: Found,
+  {
+    previous,
+    profile,
+    alarms,
+    message,
+  }: {
+    readonly previous: OpenState | null;
+    readonly profile: Profile;
+    readonly alarms: readonly Finding[];
+    readonly message?: string | undefined;
+  },
+): Promise<Facts> {
+  const { scan, quiesced } = found;
+  const body = await bodyOf(session, profile);
+  const identityVersion = await identityVersionOf(session, profile);
+  // Until databases are captured by their own means, a copy of a live one may not open.
+  const raw = quiesced
+    ? []
+    : scan.databases.map((path): Finding => ({
+        code: 'SQLITE_RAW',
+        subject: showName(path),
+        next: 'agent fence (or stop the agent), then agent checkpoint',
+      }));
+  return {
+    format: 'perdure-facts/1',
+    name: session.name,
+    roots: [scan.root],
+    classes: Object.fromEntries(scan.classes),
+    consistency: quiesced ? 'quiesced' : 'live',
+    coverage: coverageOf(scan.counter),
+    alarms,
+    findings: [...scan.findings, ...raw, ...(await lostSecrets(previous, found))].slice(0, NAMED),
+    profile: factsOfProfile(profile),
+    labels: { host: session.host.label, platform: session.ports.machine.platform },
+    requirements: profile.data.requires,
+    counts: Object.fromEntries(scan.counts),
+    ...(body === null ? {} : { body }),
+    ...(message === undefined ? {} : { message }),
+    ...(identityVersion === null ? {} : { identityVersion }),
+  };
+}
+
+/** Whether a state is whole: nothing unreadable or in motion, no database copied while it was written, no secret lost. */
+export function isWhole(facts: Facts): boolean {
+  return facts.coverage.complete && !facts.findings.some((one) => one.code === 'SQLITE_RAW' || one.code === 'SECRET_MISSING');
+}
+
+async function bodyOf({ root }: HostSession, { data }: Profile): Promise<BodyFacts | null> {
+  const git = await readGit(data.bodyDirectory === undefined ? root : join(root, data.bodyDirectory));
+  if (git === null) return { kind: 'files' };
+  const { revision, dirty, remote } = git;
+  return { kind: 'git', dirty, ...(revision === null ? {} : { revision }), ...(remote === null ? {} : { remote }) };
+}
+
+async function identityVersionOf({ root, ports }: HostSession, { data }: Profile): Promise<string | null> {
+  const path = data.context.identity.find((one) => one.endsWith('.json'));
+  if (path === undefined) return null;
+  const value = parseJson((await ports.files.readIfPresent(join(root, path)).catch(() => null))?.toString('utf8') ?? '');
+  return typeof value === 'object' &&
+    value !== null &&
+    'version' in value &&
+    (typeof value.version === 'number' || typeof value.version === 'string')
+    ? String(value.version)
+    : null;
+}
+
+/** A memory file that is there again, with something in it, needs no declaration. */
+async function cameBack(alarm: Finding, after: TreeSide): Promise<boolean> {
+  if (alarm.code !== 'MEMORY_VANISHED' && alarm.code !== 'MEMORY_EMPTIED') return false;
+  // What was shown for a name that is not UTF-8 is no name; such an alarm waits for its declaration.
+  if (alarm.subject.includes('\\')) return false;
+  const entry = await findEntry(after.pages, pathFromNames(alarm.subject.split('/')), after.get);
+  return entry?.type === 'file' && entry.size !== '0';
+}

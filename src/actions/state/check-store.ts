@@ -1,0 +1,190 @@
+import { digestOf, type Digest } from '../../core/digest.ts';
+import { AgentError, isAgentError } from '../../core/errors.ts';
+import type { Chain } from '../../ledger/chain.ts';
+import type { LedgerState } from '../../ledger/state.ts';
+import type { Finding } from '../../manifest/facts.ts';
+import { chunksOf, walkTree } from '../../manifest/tree.ts';
+import { readManifest, type Manifest } from '../../manifest/manifest.ts';
+import { sizeLimit, digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../../store/layout.ts';
+import { checkPack } from '../../store/pack.ts';
+import { readPackList, type PackEntry } from '../../store/packlist.ts';
+import { digestOfFile, readFrom, type StoreReader } from '../../store/reader.ts';
+import { Folds } from '../../store/folds.ts';
+import { mainRoot, openState, type OpenState } from './open-state.ts';
+import { statesOf, type StateName } from './revision.ts';
+
+/** What a check of sealed bytes found. */
+export interface StoreCheck {
+  readonly findings: readonly Finding[];
+  /** The newest checkpoint whose manifest and packs are all there. */
+  readonly newest: StateName | null;
+  readonly packs: number;
+  readonly bytes: number;
+  /** Packs that belong to a state which the target of an open offer has. */
+  readonly baseNeeded: boolean;
+}
+
+/**
+ * Checks all that can be checked without a key: every file is what its name says, envelopes are those that the ledger
+ * names, and the newest checkpoint is found whose manifest and packs are all there. `bases` are further places to look.
+ */
+export async function checkSealed(
+  reader: StoreReader,
+  chain: Pick<Chain, 'records' | 'state'>,
+  bases: readonly StoreReader[] = [],
+): Promise<StoreCheck> {
+  const findings: Finding[] = [];
+  const read = readFrom([reader, ...bases]);
+  let packs = 0;
+  let bytes = 0;
+  for (const { name, size } of await reader.list()) {
+    const kind = kindOfFile(name);
+    bytes += size;
+    if (kind === null) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is no file of an agent` });
+    if (kind === 'pack') packs++;
+    const promised = digestInName(name);
+    if (size > sizeLimit(name)) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is larger than any such file is` });
+    const file = promised === null || size > sizeLimit(name) ? null : await reader.stream(name);
+    if (file !== null && (await digestOfFile(file)) !== promised)
+      findings.push({ code: kind === 'pack' ? 'PACK_DAMAGED' : 'BUNDLE_DAMAGED', subject: `'${name}' is not what its name says` });
+  }
+  for (const { id, envelope } of Object.values(chain.state.keys.storeKeys)) {
+    if ((await envelopeAt(read, { id, envelope })) === null)
+      findings.push({
+        code: 'BUNDLE_DAMAGED',
+        subject: `the envelope of store key ${id} that the ledger names is not there`,
+        next: 'copy it again from where it came',
+      });
+  }
+  const sizes = new Map<string, number>();
+  for (const one of [reader, ...bases]) for (const { name, size } of await one.list()) if (!sizes.has(name)) sizes.set(name, size);
+  const newest = await newestComplete(chain, { read, sizes }, findings);
+  return { findings, newest: newest.state, packs, bytes, baseNeeded: newest.baseNeeded };
+}
+
+/** The files that are at hand: their bytes and their sizes. */
+interface AtHand {
+  readonly read: (name: string) => Promise<Buffer | null>;
+  readonly sizes: ReadonlyMap<string, number>;
+}
+
+async function newestComplete(
+  chain: Pick<Chain, 'records' | 'state'>,
+  files: AtHand,
+  findings: Finding[],
+): Promise<{ readonly state: StoreCheck['newest']; readonly baseNeeded: boolean }> {
+  const states = [...statesOf(chain)];
+  let skipped = 0;
+  for (const state of states.reverse()) {
+    const missing = await missingOf(state.manifest, { files, findings, ledger: chain.state });
+    if (missing.length === 0) {
+      if (skipped > 0)
+        findings.push({
+          code: 'BUNDLE_INCOMPLETE',
+          subject: `${String(skipped)} newer checkpoint${skipped === 1 ? '' : 's'} than record ${String(state.seq)} did not arrive whole`,
+          next: 'copy it again, then agent verify',
+        });
+      return { state, baseNeeded: false };
+    }
+    const since = chain.state.offer?.since;
+    if (skipped === 0 && since !== undefined && missing !== 'manifest') {
+      const base = new Set((await recordedPacks(since, files.read).catch(() => [])).map((pack) => pack.digest));
+      if (missing.every((digest) => base.has(digest))) {
+        findings.push({
+          code: 'BASE_NEEDED',
+          subject: `it builds on state ${since.slice(0, 12)}, which the target has`,
+          next: 'agent verify BUNDLE on the target',
+        });
+        return { state, baseNeeded: true };
+      }
+    }
+    skipped++;
+  }
+  if (states.length > 0)
+    findings.push({
+      code: 'BUNDLE_DAMAGED',
+      subject: 'no checkpoint of the ledger is there whole',
+      next: 'copy it again from where it came',
+    });
+  return { state: null, baseNeeded: false };
+}
+
+/** What is not there of a state: pack digests, or the word that its manifest or lists are not. */
+async function missingOf(
+  digest: Digest,
+  { files, findings, ledger }: { readonly files: AtHand; readonly findings: Finding[]; readonly ledger: LedgerState },
+): Promise<readonly Digest[] | 'manifest'> {
+  const { read, sizes } = files;
+  let manifest: Manifest | null;
+  let entries: readonly PackEntry[];
+  try {
+    manifest = await readManifest(read, digest);
+    if (manifest === null) return 'manifest';
+    if (manifest.agent !== ledger.agent) throw new AgentError('MANIFEST_DAMAGED', `manifest ${digest.slice(0, 12)} is of another agent`);
+    for (const page of [...manifest.packlists, ...ledger.folded]) if (!sizes.has(packListFile(page))) return 'manifest';
+    entries = await packsOf(digest, { read, ledger });
+  } catch (error) {
+    if (!isAgentError(error)) throw error;
+    findings.push({ code: error.code, subject: error.message });
+    return 'manifest';
+  }
+  // A pack of another size is one that was cut.
+  return entries.filter((entry) => sizes.get(packFile(entry.digest)) !== entry.size).map((entry) => entry.digest);
+}
+
+/** The bytes of the envelope that the ledger names, in its place or under its digest; null where it is in neither. */
+export async function envelopeAt(
+  read: AtHand['read'],
+  { id, envelope }: { readonly id: string; readonly envelope: Digest },
+): Promise<Buffer | null> {
+  for (const name of [envelopeFile(id), grantFile(id, envelope)]) {
+    const bytes = await read(name);
+    if (bytes !== null && digestOf(bytes) === envelope) return bytes;
+  }
+  return null;
+}
+
+/** The packs that a state was recorded with, wherever they lie now: what a host that has the state has. */
+export async function recordedPacks(manifest: Digest, read: AtHand['read']): Promise<readonly PackEntry[]> {
+  const found = await readManifest(read, manifest);
+  if (found === null) return [];
+  const pages = await Promise.all(found.packlists.map((page) => readPackList(read, page)));
+  return pages.flatMap((page) => page.packs);
+}
+
+/** The packs of a state, where they lie now; none where its manifest is not there. */
+export async function packsOf(
+  manifest: Digest,
+  { read, ledger }: { readonly read: AtHand['read']; readonly ledger: Pick<LedgerState, 'folded'> },
+): Promise<readonly PackEntry[]> {
+  return (await Folds.read(read, ledger.folded)).resolve(await recordedPacks(manifest, read));
+}
+
+/**
+ * Opens a state and checks all of it: every pack that a key opens, every chunk, and that each chunk which the tree names
+ * is there. Throws where something does not fit.
+ */
+export async function checkOpened(
+  options: Parameters<typeof openState>[0],
+  onPack: (size: number) => void = () => undefined,
+): Promise<OpenState> {
+  const state = await openState(options);
+  for (const use of ['main', 'secret'] as const) {
+    await state.objects[use].each((entry, pack) => {
+      checkPack(pack);
+      onPack(entry.size);
+    });
+  }
+  const { main, secret } = state.objects;
+  const top = mainRoot(state.facts);
+  const get = (digest: Digest): Promise<Buffer> => main.chunk(digest);
+  for await (const { path, entry } of walkTree(top.pages, get, { limit: state.facts.coverage.walked + 1 })) {
+    if (entry.type !== 'file' || entry.sha256 === undefined) continue;
+    for await (const digest of chunksOf(entry, get))
+      if (!main.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', `a part of '${path}' is in no pack`);
+  }
+  for (const file of state.sheet?.files ?? [])
+    for await (const digest of chunksOf(file, (list) => secret.chunk(list)))
+      if (!secret.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', 'a part of a secret is in no pack');
+  return state;
+}

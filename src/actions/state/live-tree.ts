@@ -1,0 +1,120 @@
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { join } from 'node:path';
+import { scan, type ScanResult } from '../../capture/scan.ts';
+import { ScanIndexReader } from '../../capture/scan-index.ts';
+import type { ScanOptions } from '../../capture/scan-options.ts';
+import type { Digest } from '../../core/digest.ts';
+import { loadName, showName } from '../../core/name.ts';
+import { compareTrees, type Change } from '../../manifest/compare.ts';
+import type { Facts } from '../../manifest/facts.ts';
+import type { Profile } from '../../profile/profile.ts';
+import { progressOf } from '../checkpoint.ts';
+import { mainRoot, sideOf, type OpenState } from './open-state.ts';
+import type { Session } from '../session/session.ts';
+
+/** How a tree on disk differs from a state. */
+export interface LiveDifference {
+  readonly scan: ScanResult;
+  /** Differences of content, type, mode or link, in path order. */
+  readonly changes: readonly { readonly kind: 'added' | 'removed' | 'changed'; readonly path: string }[];
+  /** How many differ in their times alone. */
+  readonly times: number;
+  /** Files of class secret that the state has, no key here opens, and the disk has not. */
+  readonly missingSecrets: readonly string[];
+  /** Files of class secret that are this host's own: the state does not have them, or no key here opens what it has. */
+  readonly ownSecrets: readonly string[];
+}
+
+interface LiveOptions {
+  readonly root: string;
+  readonly profile: Profile;
+  /** Trusts size, times and inode of files that the last checkpoint read; else every byte is read. */
+  readonly trustIndex: boolean;
+}
+
+/** Compares the tree on disk with a state whose packs were learned. Writes nothing; keeps only pages that differ. */
+export async function compareLive(
+  session: Pick<Session, 'ports' | 'control'>,
+  state: OpenState,
+  { root, profile, trustIndex }: LiveOptions,
+): Promise<LiveDifference> {
+  const kept = new Map<Digest, Buffer>();
+  const found = await readTree(session, {
+    root,
+    profile,
+    index: trustIndex ? openIndex(session, state.digest) : null,
+    putTree(digest, bytes) {
+      if (!state.objects.main.index.has(digest))
+        kept.set(digest, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }));
+      return Promise.resolve();
+    },
+  });
+  const before = sideOf(state);
+  const after = {
+    pages: found.root.pages,
+    get: (digest: Digest): Promise<Buffer> => {
+      const page = kept.get(digest);
+      return page === undefined ? before.get(digest) : Promise.resolve(brotliDecompressSync(page));
+    },
+  };
+  const changes: LiveDifference['changes'][number][] = [];
+  const missingSecrets: string[] = [];
+  const ownSecrets: string[] = [];
+  let times = 0;
+  for await (const change of compareTrees(before, after)) {
+    if (change.kind === 'times') times++;
+    else if (state.secretsSealed && isAbsentSecret(change)) missingSecrets.push(showName(change.path));
+    else if (isOwnSecret(change, state)) ownSecrets.push(showName(change.path));
+    else changes.push({ kind: change.kind, path: showName(change.path) });
+  }
+  if (mainRoot(state.facts).mode !== found.root.mode) changes.push({ kind: 'changed', path: '.' });
+  for (const path of changedSecrets(state, found)) changes.push({ kind: 'changed', path });
+  return { scan: found, changes, times, missingSecrets, ownSecrets };
+}
+
+/** Whether the tree looks as the facts say, by size, times and inode of what was read then. Opens no pack. */
+export async function looksUnchanged(
+  session: Pick<Session, 'ports' | 'control'>,
+  facts: Facts,
+  { manifest, root, profile }: { readonly manifest: Digest; readonly root: string; readonly profile: Profile },
+): Promise<boolean> {
+  const index = openIndex(session, manifest);
+  if (index === null) return false;
+  const found = await readTree(session, { root, profile, index, putTree: () => Promise.resolve() });
+  const before = mainRoot(facts);
+  return found.root.mode === before.mode && found.root.pages.join() === before.pages.join();
+}
+
+function openIndex({ control }: Pick<Session, 'control'>, manifest: Digest): ScanIndexReader | null {
+  return ScanIndexReader.open(join(control, 'local', 'index', 'files'), manifest);
+}
+
+/** Reads a tree to compare it: contents are hashed and forgotten. Closes the index. */
+async function readTree(
+  { ports }: Pick<Session, 'ports'>,
+  options: Pick<ScanOptions, 'root' | 'profile' | 'putTree'> & { readonly index: ScanIndexReader | null },
+): Promise<ScanResult> {
+  const forget = (): Promise<void> => Promise.resolve();
+  const { clock } = ports;
+  return scan({ ...options, rootName: 'main', clock, put: forget, putSecret: forget, onFile: progressOf(ports, 'read') }).finally(() => {
+    options.index?.close();
+  });
+}
+
+function isAbsentSecret(change: Change): boolean {
+  return change.kind === 'removed' && change.before.type === 'file' && change.before.class === 'secret';
+}
+
+function isOwnSecret(change: Change, { secretsSealed }: OpenState): boolean {
+  if (change.kind !== 'added' && change.kind !== 'changed') return false;
+  return change.after.type === 'file' && change.after.class === 'secret' && (change.kind === 'added' || secretsSealed);
+}
+
+/** Secret files whose content differs; none can be told where no key opens the sheet. */
+function changedSecrets(state: OpenState, found: ScanResult): readonly string[] {
+  if (state.sheet === null) return [];
+  const now = new Map(found.secrets.map((file) => [JSON.stringify(file.path), file.sha256]));
+  return state.sheet.files
+    .filter((file) => (now.get(JSON.stringify(file.path)) ?? file.sha256) !== file.sha256)
+    .map((file) => showName(file.path.map(loadName).join('/')));
+}
