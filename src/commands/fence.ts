@@ -1,4 +1,4 @@
-import { fence, planFence, type FenceOptions, type FencePlan, type FenceResult } from '../actions/fence.ts';
+import { fence, planFence, type FenceOptions } from '../actions/fence.ts';
 import { openCustodian } from '../actions/custodian/custodian.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { CUSTODIAN_FLAGS, custodianSource } from '../cli/custodian-flags.ts';
@@ -6,6 +6,7 @@ import { duration } from '../cli/duration.ts';
 import { readHost } from '../cli/host-argument.ts';
 import { count, hookNotes } from '../cli/text.ts';
 import { STATUS, isAgentError } from '../core/errors.ts';
+import { fenceText, fencePlanText } from '../cli/present/fence.ts';
 
 export default class Fence extends AgentCommand {
   static override summary = 'stop the agent from acting and, with --to, offer it to another host';
@@ -46,7 +47,7 @@ export default class Fence extends AgentCommand {
     };
     if (flags['dry-run'] === true) {
       const plan = await planFence(ports, options);
-      return { data: plan, text: planText(plan) };
+      return { data: plan, text: fencePlanText(plan) };
     }
     const result = await fence(ports, options).catch(async (error: unknown) => {
       // On a terminal a stranger can be trusted by looking at its words.
@@ -76,23 +77,6 @@ export default class Fence extends AgentCommand {
       ...hookNotes(hooks, 'stop'),
       ...(unseen === 0 ? [] : [`not looked at: ${count(unseen, 'process', 'processes')} of other accounts that might write here`]),
     ];
-    return { status: unseen === 0 ? STATUS.done : STATUS.incomplete, data, text: textOf(result), notes };
+    return { status: unseen === 0 ? STATUS.done : STATUS.incomplete, data, text: fenceText(result), notes };
   }
-}
-
-function textOf({ session, offeredTo, ended }: FenceResult): string {
-  const stopped = ended.length === 0 ? '' : `${count(ended.length, 'guarded run')} ended; `;
-  if (offeredTo === null)
-    return `${stopped}${session.name} is fenced since record ${String(session.state.seq)}\nnext: agent resume   # it may act again here\n`;
-  return `${stopped}${session.name} is offered to ${offeredTo}, record ${String(session.state.seq)}\nnext: agent pack -o FILE   # then on the target: agent rehydrate FILE DIR\n`;
-}
-
-function planText({ target, guards, writers, alarms }: FencePlan): string {
-  const lines = [
-    target === null ? 'would fence' : `would fence and offer to ${target}`,
-    ...guards.map((guard) => `would end guard ${String(guard.pid)}: ${guard.command}`),
-    ...writers.map((one) => `would refuse: process ${String(one.pid)} (${one.program}) has '${one.path}' open for writing`),
-    ...(target === null ? [] : alarms.map((one) => `would refuse: alarm ${one}`)),
-  ];
-  return `${lines.join('\n')}\n`;
 }

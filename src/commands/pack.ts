@@ -1,10 +1,10 @@
 import { keyOf } from '../actions/fence.ts';
-import { pack, type PackResult } from '../actions/pack.ts';
+import { pack } from '../actions/pack.ts';
 import { hasHost, openSession } from '../actions/session/session.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { readHost } from '../cli/host-argument.ts';
-import { count, showBytes } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
+import { packLine, packNotes } from '../cli/present/pack.ts';
 
 export default class Pack extends AgentCommand {
   static override summary = 'write a bundle: all that travels, sealed';
@@ -53,33 +53,9 @@ export default class Pack extends AgentCommand {
       script: flags['verify-script'] === true,
       write: (bytes) => terminal.write(bytes),
     });
-    const line = lineOf(result);
+    const line = packLine(result);
     if (output === '-') return { document: '', notes: [line] };
     const { session: packed, ...data } = result;
-    return { data: { ...data, seq: packed.chain.state.seq }, text: `${line}\n`, notes: notesOf(result) };
+    return { data: { ...data, seq: packed.chain.state.seq }, text: `${line}\n`, notes: packNotes(result) };
   }
-}
-
-function lineOf({ session, output, bytes, packs, leftOut, secretsFor }: PackResult): string {
-  const rest = [
-    `${session.name} up to record ${String(session.chain.state.seq)}`,
-    count(packs, 'pack'),
-    `${showBytes(bytes)} written`,
-    ...(leftOut === 0 ? [] : [`${String(leftOut)} packs left out that the target has`]),
-    ...(secretsFor === null ? [] : [`secrets sealed to ${secretsFor}`]),
-  ];
-  return `${output === '-' ? 'bundle' : output}: ${rest.join(', ')}`;
-}
-
-function notesOf({ medium, poorFileSystem }: PackResult): readonly string[] {
-  return [
-    ...(medium === null
-      ? []
-      : [
-          `${count(medium.files, 'file')} read back as written${medium.direct ? ', from the medium itself' : '; this file system reads only through the cache, which was asked to forget them first'}`,
-        ]),
-    ...(poorFileSystem === null
-      ? []
-      : [`${poorFileSystem} keeps neither owner nor modes: whoever has the medium has the bundle, which is sealed`]),
-  ];
 }

@@ -1,11 +1,12 @@
 import { openCustodian } from '../actions/custodian/custodian.ts';
-import { recover, type RecoverPlan } from '../actions/recover.ts';
+import { recover } from '../actions/recover.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { confirmAssertion } from '../cli/confirm.ts';
 import { CUSTODIAN_FLAGS, custodianSource, custodianWords } from '../cli/custodian-flags.ts';
-import { count, firstLines, showAge } from '../cli/text.ts';
+import { showAge } from '../cli/text.ts';
 import { AgentError } from '../core/errors.ts';
 import { word } from '../core/shell.ts';
+import { consequenceOf, credentialNotes } from '../cli/present/recover.ts';
 
 export default class Recover extends AgentCommand {
   static override summary = 'bring an agent back whose host is lost, by its recovery key';
@@ -58,30 +59,4 @@ export default class Recover extends AgentCommand {
       notes: recorded ? credentialNotes(secrets) : [],
     };
   }
-}
-
-function consequenceOf({ name, seq, at, age, dropped, offeredTo }: RecoverPlan): string {
-  return [
-    `'${name}' goes on from record ${String(seq)} of ${at}, ${showAge(age)} old: what came after is not in it`,
-    ...(dropped.length === 0
-      ? []
-      : [
-          `given up for good: ${dropped.map((one) => `record ${String(one.seq)} (${one.digest.slice(0, 12)})`).join(', ')}, which this host has seen`,
-        ]),
-    'the old host would still act if it came back without seeing this ledger: you say that it does not',
-    ...(offeredTo === null
-      ? []
-      : [`it is offered to host …${offeredTo.slice(-8)}, which can still take it over: you say that it never did and never will`]),
-  ].join('; ');
-}
-
-function credentialNotes(secrets: readonly string[]): readonly string[] {
-  if (secrets.length === 0) return [];
-  return [
-    `the lost host has these credentials, too; change them (${count(secrets.length, 'file')}):`,
-    ...firstLines(
-      secrets.map((path) => `  ${path}`),
-      50,
-    ),
-  ];
 }

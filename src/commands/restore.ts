@@ -1,10 +1,10 @@
-import { planRestore, restore, type RestorePlan } from '../actions/restore.ts';
+import { planRestore, restore } from '../actions/restore.ts';
 import { restoreTo } from '../actions/restore-to.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
-import { CHANGE_MARK, count, firstLines } from '../cli/text.ts';
+import { count } from '../cli/text.ts';
 import { AgentError, STATUS } from '../core/errors.ts';
-import type { Terminal } from '../cli/terminal.ts';
 import { word } from '../core/shell.ts';
+import { confirmRestore, planLines } from '../cli/present/restore.ts';
 
 export default class Restore extends AgentCommand {
   static override summary = 'put the tree, or paths of it, back to a recorded state';
@@ -50,7 +50,7 @@ export default class Restore extends AgentCommand {
       paths,
       confirm: async (plan) => {
         for (const line of planLines(plan)) terminal.note(line);
-        await confirm(terminal, {
+        await confirmRestore(terminal, {
           plan,
           yes: flags['yes'] === true,
           command: `agent restore ${argv.map((one) => word(one)).join(' ')} --yes`,
@@ -65,38 +65,4 @@ export default class Restore extends AgentCommand {
       text: `${result.name} is back at record ${String(seq)} (${count(changes.length, 'path')}), recorded as ${String(result.recorded)}\nnext: agent restore ${String(result.recorded - 1)} --yes   # takes that back\n`,
     };
   }
-}
-
-async function confirm(
-  terminal: Terminal,
-  { plan, yes, command }: { readonly plan: RestorePlan; readonly yes: boolean; readonly command: string },
-): Promise<void> {
-  if (yes) return;
-  if (terminal.interactive && (await terminal.ask('go on (yes/no)? ')).trim() === 'yes') return;
-  throw new AgentError(
-    'RESTORE_UNCONFIRMED',
-    `'${plan.name}' would go back to record ${String(plan.seq)}: ${count(plan.changes.length, 'path')}`,
-    {
-      hints: [{ command, effect: 'what is there now is recorded before; nothing was changed' }],
-    },
-  );
-}
-
-function planLines({ seq, at, classes, changes, delicate, stay }: RestorePlan): readonly string[] {
-  return [
-    `goes back to record ${String(seq)} of ${at}: ${
-      Object.entries(classes)
-        .map(([name, number]) => `${name} ${count(number, 'path')}`)
-        .join(', ') || 'nothing'
-    }`,
-    ...firstLines(
-      changes.map(({ kind, path }) => `  ${CHANGE_MARK[kind]} ${path}`),
-      20,
-    ),
-    ...firstLines(
-      delicate.map(({ path, flag }) => `${flag} goes back, which others rely on: ${path}`),
-      20,
-    ),
-    ...(stay === 0 ? [] : [`stays as it is: ${count(stay, 'path')} of class host or secret`]),
-  ];
 }
