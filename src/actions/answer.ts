@@ -4,11 +4,13 @@ import { signMessage } from '../ledger/message.ts';
 import type { SignedRecord } from '../ledger/record.ts';
 import { appendRecord } from './session/append-record.ts';
 import { checkOpened, checkSealed } from './state/check-store.ts';
+import { recipientFor } from './sealed/store-keys.ts';
 import { compareLive } from './state/live-tree.ts';
 import type { Ports } from './session/ports.ts';
 import { CONTROL, OLD_TREE, hasHost, openRoot, type HostSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { openSettled, withWriter } from './session/writer.ts';
+import { identitiesOf } from '../host/home.ts';
 
 export interface AnswerResult {
   readonly session: HostSession;
@@ -32,7 +34,7 @@ export async function promote(ports: Ports): Promise<AnswerResult> {
         hints: [{ command: 'agent decline', effect: 'its reply lets the source act again' }],
       });
     const missingSecrets = await checkOffered(session);
-    const after = await appendRecord(session, { kind: 'promote', offer: offer.digest, recipient: host.recipient });
+    const after = await appendRecord(session, { kind: 'promote', offer: offer.digest, recipient: recipientFor(host, state) });
     // Of the trees that were replaced here the last one stays; those before it belong to moves that were promoted long ago.
     await session.ports.files.removeTree(join(session.control, OLD_TREE, CONTROL, OLD_TREE));
     return { session: after, reply: replyOf(after, lastRecord(after)), recorded: true, missingSecrets };
@@ -73,7 +75,7 @@ async function checkOffered(session: HostSession): Promise<readonly string[]> {
       hints: [{ command: 'agent verify', effect: 'lists all; copy it again from the source' }],
     });
   const manifest = state.offer?.manifest ?? state.head;
-  const opened = await checkOpened({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
+  const opened = await checkOpened({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host) });
   const profile = await readProfile(session);
   const { changes, missingSecrets } = await compareLive(session, opened, { root, profile, trustIndex: false });
   const [first] = changes;

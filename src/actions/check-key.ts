@@ -7,7 +7,7 @@ import type { StoreReader } from '../store/reader.ts';
 import { withBundle, type Input } from './bundle/bundle.ts';
 import { checkOpened, checkSealed } from './state/check-store.ts';
 import { openCustodian, readIdentities, type CustodianSource } from './custodian/custodian.ts';
-import { loadHost } from '../host/home.ts';
+import { identitiesOf, loadHost } from '../host/home.ts';
 import type { Ports } from './session/ports.ts';
 import { findRoot } from './session/session.ts';
 
@@ -38,7 +38,7 @@ export async function checkKey(
 ): Promise<KeyCheck> {
   return withBundle(ports, { path: path ?? (await findRoot(ports)), input }, async ({ reader, chain }) => {
     const ledger = chain.state;
-    const identities = await identitiesOf(ports, { key, reader, ledger });
+    const identities = await givenIdentities(ports, { key, reader, ledger });
     const { newest, findings } = await checkSealed(reader, chain);
     const [bad] = findings.filter((one) => one.code !== 'BUNDLE_INCOMPLETE');
     if (newest === null || bad !== undefined)
@@ -63,7 +63,7 @@ export async function checkKey(
   });
 }
 
-async function identitiesOf(
+async function givenIdentities(
   ports: Ports,
   { key, reader, ledger }: { readonly key: KeySource; readonly reader: StoreReader; readonly ledger: LedgerState },
 ): Promise<readonly string[]> {
@@ -72,7 +72,7 @@ async function identitiesOf(
   if (custodian !== null) return custodian.identities;
   if (key.identity !== undefined) return readIdentities(ports, key.identity);
   const host = await loadHost(ports.files, ports.hostDirectory, ports.machine);
-  return host === null ? [] : [host.identity];
+  return identitiesOf(host);
 }
 
 /** The identities of readers that lie beside the envelopes under a passphrase. Each try costs much memory and time. */

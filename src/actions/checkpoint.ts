@@ -23,6 +23,7 @@ import { refuseUnfinished } from './state/unfinished.ts';
 import { openStoreWriter } from './sealed/store-writer.ts';
 import { changeKeys, freshStoreKeys } from './sealed/store-keys.ts';
 import { withWriter } from './session/writer.ts';
+import { identitiesOf } from '../host/home.ts';
 
 /** What a checkpoint may be told. */
 export interface CheckpointOptions {
@@ -76,7 +77,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
           readers: [session.reader],
           ledger: state,
           manifest: state.manifest,
-          identities: [session.host.identity],
+          identities: identitiesOf(session.host),
           cache: { files, control },
         });
   const fresh = await freshStoreKeys(state);

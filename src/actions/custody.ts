@@ -25,18 +25,20 @@ export async function custodyChange(
     });
   if (custodian !== null) checkCustodian(session.state, custodian, session.name);
   const recovery =
-    'kit' in to ? await kitAt(ports, { path: to.kit, root: session.root, name: session.name }) : await custodianKey(ports, to);
+    'kit' in to
+      ? await kitAt(ports, { path: to.kit, root: session.root, name: session.name, hybrid: session.state.hybrid })
+      : await custodianKey(ports, to);
   return changeCustody(ports, { recovery, custodian: session.state.recovery.length === 0 ? undefined : (custodian ?? undefined) });
 }
 
 /** Writes a new kit; the one that an interrupted command wrote is taken up. */
 async function kitAt(
   ports: Ports,
-  { path, root, name }: { readonly path: string; readonly root: string; readonly name: string },
+  { path, root, name, hybrid }: { readonly path: string; readonly root: string; readonly name: string; readonly hybrid: boolean },
 ): Promise<RecoveryKey> {
   const kit = resolve(ports.cwd, path);
   await checkKitPlace(ports, { kit, directory: root });
-  const made = await newRecoveryKit(name);
+  const made = await newRecoveryKit(name, { hybrid });
   if (await ports.files.create(kit, made.text)) return made.key;
   // One that an interrupted command of this agent wrote says whose it is.
   const text = (await ports.files.readIfPresent(kit))?.toString('utf8') ?? '';

@@ -2,8 +2,9 @@ import type { Activity } from '../capture/quiet.ts';
 import { findActivity, writersOf } from '../capture/quiet.ts';
 import { AgentError, type Hint } from '../core/errors.ts';
 import { word } from '../core/shell.ts';
-import { saveHost, withKnown } from '../host/home.ts';
+import { identitiesOf, saveHost, withKnown } from '../host/home.ts';
 import { hostWords, type Invite } from '../ledger/message.ts';
+import { isHybrid } from '../ledger/policy.ts';
 import { readManifest } from '../manifest/manifest.ts';
 import { appendRecord } from './session/append-record.ts';
 import { capture, type CheckpointResult } from './checkpoint.ts';
@@ -83,6 +84,7 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
   if (already !== null) return already;
   return withWriter(ports, 'fence', async (session) => {
     const target = options.to === undefined ? null : trusted(session, options);
+    if (target !== null) refuseClassicTarget(session, target);
     if (target !== null) refuseAlarms(session, await openAlarms(session));
     await setDrainDeadline(session, ports.clock.now() + options.drain);
     const fenced = session.state.fenced ? session : await appendRecord(session, { kind: 'fence' });
@@ -204,10 +206,17 @@ async function quiet(session: HostSession): Promise<Activity> {
   return activity;
 }
 
+function refuseClassicTarget({ state, name }: HostSession, { recipient, label }: Target): void {
+  if (!state.hybrid || isHybrid(recipient)) return;
+  throw new AgentError('KEY_UNFIT', `'${name}' takes hybrid keys only, and the invite of '${label}' has none`, {
+    hints: [{ command: 'agent invite --pq', effect: 'on the target: prints one that has; nothing was changed' }],
+  });
+}
+
 async function offer(done: CheckpointResult, target: Target, custodian: Custodian | undefined): Promise<HostSession> {
   const { session, manifest } = done;
   const { ports, reader, state, host } = session;
-  const opened = await openState({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
+  const opened = await openState({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host) });
   const ids = [...new Set(opened.packs.map((pack) => pack.key))].filter((id) => state.keys.storeKeys[id]?.use === 'main');
   const shared = await changeKeys(session, { again: { keys: opened.keys, ids, alsoTo: target.recipient } });
   // What the target says that it has, or what was packed for it while the agent ran.
@@ -221,7 +230,7 @@ async function offer(done: CheckpointResult, target: Target, custodian: Custodia
 
 async function openAlarms({ reader, state, host }: HostSession): Promise<CheckpointResult['facts']['alarms']> {
   if (state.manifest === null) return [];
-  return (await openState({ readers: [reader], ledger: state, manifest: state.manifest, identities: [host.identity] })).facts.alarms;
+  return (await openState({ readers: [reader], ledger: state, manifest: state.manifest, identities: identitiesOf(host) })).facts.alarms;
 }
 
 function refuseAlarms(session: HostSession, alarms: CheckpointResult['facts']['alarms']): void {

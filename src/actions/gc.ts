@@ -19,6 +19,7 @@ import { hasRules, keptStates, lastWithoutAlarms, pinnedStates, rangesOf, type R
 import { statesOf, type StateName } from './state/revision.ts';
 import { openSession, type HostSession } from './session/session.ts';
 import { withWriter } from './session/writer.ts';
+import { identitiesOf } from '../host/home.ts';
 
 export interface GcOptions {
   readonly keep: Retention;
@@ -113,7 +114,7 @@ async function collect(
     readers: [reader],
     ledger: state,
     manifest: state.manifest,
-    identities: [host.identity],
+    identities: identitiesOf(host),
     cache: { files: ports.files, control },
   });
   for (const use of ['main', 'secret'] as const) await newest.objects[use].learn();

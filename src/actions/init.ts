@@ -4,7 +4,7 @@ import { survey, type Survey } from '../capture/survey.ts';
 import { canonical, type Json } from '../core/canonical.ts';
 import { instant } from '../core/clock.ts';
 import { AgentError } from '../core/errors.ts';
-import { createHost, loadHost, type Host } from '../host/home.ts';
+import { createHost, loadHost, withHybrid, type Host } from '../host/home.ts';
 import { forgetAgent } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { parseChain } from '../ledger/chain.ts';
@@ -18,7 +18,9 @@ import type { Ports } from './session/ports.ts';
 import { checkAgentName } from './session/agent-name.ts';
 import type { NewCustodian } from './custody.ts';
 import { custodianKey } from './custodian/custodian.ts';
+import { isHybrid } from '../ledger/policy.ts';
 import { checkRecipient } from './keys.ts';
+import { recipientFor } from './sealed/store-keys.ts';
 import { checkKitPlace } from './custodian/kit-place.ts';
 import { newRecoveryKit, readKit } from './custodian/recovery-kit.ts';
 import { CONTROL, openRoot, type Session } from './session/session.ts';
@@ -36,6 +38,8 @@ export interface InitOptions {
   readonly name?: string | undefined;
   /** Path of the kit to write, whose recovery key to take, or null for an agent without one. */
   readonly recovery: NewCustodian | null;
+  /** Whether all its keys are hybrid ones, safe from a quantum computer; it takes no others then. */
+  readonly hybrid?: boolean;
   /** What a recovery key must sign, too. */
   readonly cosigned?: readonly CosignedKind[];
   /** The record of another agent that this one descends from. */
@@ -58,7 +62,10 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     throw new AgentError('USAGE_WRONG', 'the directory has no name', { hints: [{ command: 'agent init DIR --recovery-kit FILE' }] });
   const directory = resolve(ports.cwd, options.directory);
   const kit = options.recovery !== null && 'kit' in options.recovery ? resolve(ports.cwd, options.recovery.kit) : null;
-  const given = options.recovery === null || 'kit' in options.recovery ? null : await givenKey(ports, options.recovery);
+  const given =
+    options.recovery === null || 'kit' in options.recovery
+      ? null
+      : await givenKey(ports, { ...options.recovery, hybrid: options.hybrid === true });
   if (options.recovery === null && (options.cosigned ?? []).length > 0)
     throw new AgentError('USAGE_WRONG', 'a policy asks for the signature of a recovery key, and there is to be none', {
       hints: [{ command: 'agent init --recovery-kit FILE --cosign KIND', effect: 'nothing was changed' }],
@@ -88,9 +95,10 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   const control = join(root, CONTROL);
   await claimInit(ports, control);
   if (unfinished === null) await removeStillborn(ports, control);
-  const host =
+  const classic =
     (await loadHost(files, ports.hostDirectory, ports.machine)) ??
     (await createHost(files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
+  const host = options.hybrid === true ? await withHybrid(files, classic, () => generateAgeKey({ hybrid: true })) : classic;
   if (unfinished === null) await begin(ports, { ...options, root, control, host, kit, given, name });
   else await underLock(ports, unfinished, async () => settlePending(await openRoot(ports, root, { unfinished: true })));
   await noteProfile(files, control, profile);
@@ -106,14 +114,21 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
   };
 }
 
-async function givenKey(ports: Ports, { key, recipient }: { readonly key: string; readonly recipient: string }): Promise<RecoveryKey> {
+async function givenKey(
+  ports: Ports,
+  { key, recipient, hybrid }: { readonly key: string; readonly recipient: string; readonly hybrid: boolean },
+): Promise<RecoveryKey> {
   await checkRecipient(recipient);
+  if (hybrid && !isHybrid(recipient))
+    throw new AgentError('USAGE_WRONG', 'with --pq the recovery recipient is a hybrid one, too (age1pq1…)', {
+      hints: [{ command: 'age-keygen -pq', effect: 'of age 1.3 or newer makes one; nothing was changed' }],
+    });
   return custodianKey(ports, { key, recipient });
 }
 
 async function begin(
   ports: Ports,
-  options: Pick<InitOptions, 'cosigned' | 'parent'> & {
+  options: Pick<InitOptions, 'cosigned' | 'parent' | 'hybrid'> & {
     readonly root: string;
     readonly control: string;
     readonly host: Host;
@@ -122,11 +137,11 @@ async function begin(
     readonly name: string;
   },
 ): Promise<void> {
-  const { root, control, host, kit, given, name, cosigned = [], parent } = options;
+  const { root, control, host, kit, given, name, cosigned = [], parent, hybrid = false } = options;
   const { files } = ports;
   const place = await placeOf(files, root);
   if (place === null) throw new AgentError('INTERNAL', `'${root}' vanished`);
-  const made = kit === null ? null : await newRecoveryKit(name);
+  const made = kit === null ? null : await newRecoveryKit(name, { hybrid });
   const recovery = made?.key ?? given;
   const record: InitRecord = {
     format: 'perdure-ledger/1',
@@ -135,7 +150,7 @@ async function begin(
     epoch: 1 as Epoch,
     by: host.key.publicKey,
     at: instant(ports.clock.now()),
-    recipient: host.recipient,
+    recipient: hybrid ? recipientFor(host, { hybrid }) : host.recipient,
     nonce: ports.random(16).toString('hex'),
     recovery: recovery === null ? [] : [recovery],
     policy: { cosigned: [...cosigned].sort() },

@@ -2,11 +2,12 @@ import { statfs } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { instant } from '../core/clock.ts';
 import { AgentError } from '../core/errors.ts';
-import { createHost, loadHost } from '../host/home.ts';
+import { createHost, loadHost, withHybrid } from '../host/home.ts';
 import { knownAgents, loadMemory } from '../host/memory.ts';
 import { compareHome } from '../host/place.ts';
 import { hostWords, signMessage, type Invite } from '../ledger/message.ts';
 import { generateAgeKey } from '../store/age.ts';
+import { recipientFor } from './sealed/store-keys.ts';
 import type { Ports } from './session/ports.ts';
 import { openRoot } from './session/session.ts';
 import { word } from '../core/shell.ts';
@@ -21,11 +22,19 @@ export interface InviteResult {
   readonly label: string;
 }
 
-/** Makes an invite of this host: its keys, abilities, and what it already has. Makes the host's keys where there are none. */
-export async function invite(ports: Ports, { searchPath }: { readonly searchPath: string }): Promise<InviteResult> {
+/**
+ * Makes an invite of this host: its keys, abilities, and what it already has. Makes the host's keys where there are none; with
+ * `hybrid` one for agents that take no others.
+ */
+export async function invite(
+  ports: Ports,
+  { searchPath, hybrid = false }: { readonly searchPath: string; readonly hybrid?: boolean },
+): Promise<InviteResult> {
   const { files, hostDirectory: directory, machine } = ports;
-  const host =
+  const classic =
     (await loadHost(files, directory, machine)) ?? (await createHost(files, { directory, machine, ...(await generateAgeKey()) }));
+  const host = hybrid ? await withHybrid(files, classic, () => generateAgeKey({ hybrid })) : classic;
+  const recipient = hybrid ? recipientFor(host, { hybrid }) : host.recipient;
   if (compareHome(host.noted, host.actual) !== 'same')
     throw new AgentError(
       compareHome(host.noted, host.actual) === 'cloned' ? 'CLONED' : 'RESTORED',
@@ -46,7 +55,7 @@ export async function invite(ports: Ports, { searchPath }: { readonly searchPath
   const message: Invite = {
     format: 'perdure-invite/1',
     by: host.key.publicKey,
-    recipient: host.recipient,
+    recipient,
     label: machine.label,
     at: instant(ports.clock.now()),
     abilities: {
@@ -59,7 +68,7 @@ export async function invite(ports: Ports, { searchPath }: { readonly searchPath
   };
   return {
     document: signMessage(message, host.key),
-    words: hostWords({ key: host.key.publicKey, recipient: host.recipient }),
+    words: hostWords({ key: host.key.publicKey, recipient }),
     label: machine.label,
   };
 }

@@ -1,6 +1,7 @@
 import { AgentError } from '../core/errors.ts';
 import type { RecoveryKey, StoreKeyEntry } from '../ledger/record.ts';
-import { RECIPIENT_LIMIT, isRecipient } from '../store/age.ts';
+import { isHybrid } from '../ledger/policy.ts';
+import { HYBRID_LIMIT, RECIPIENT_LIMIT, isRecipient } from '../store/age.ts';
 import { refuseUncosigned } from './session/append-record.ts';
 import { keyId, openStoreKeys, sealPassphrase } from '../store/envelope.ts';
 import { grantFile } from '../store/layout.ts';
@@ -10,6 +11,7 @@ import type { Ports } from './session/ports.ts';
 import { openSession, type HostSession, type Session } from './session/session.ts';
 import { changeKeys, newStoreKeys } from './sealed/store-keys.ts';
 import { withWriter } from './session/writer.ts';
+import { identitiesOf } from '../host/home.ts';
 
 /** Who reads an agent, and by which keys it is sealed. */
 export interface KeyList {
@@ -27,7 +29,7 @@ export async function listKeys(ports: Ports): Promise<KeyList> {
   const session = await openSession(ports);
   const { state, host, reader } = session;
   const { readers, storeKeys, main, secret, stale } = state.keys;
-  const opened = await openStoreKeys(reader, Object.values(storeKeys), host === null ? [] : [host.identity]);
+  const opened = await openStoreKeys(reader, Object.values(storeKeys), identitiesOf(host));
   const names = (await reader.list('keys')).map((file) => file.name);
   return {
     session,
@@ -62,6 +64,7 @@ export async function addReader(
   return withWriter(ports, 'keys', async (session) => {
     const { readers } = session.state.keys;
     if (readers.includes(recipient)) return { session, recorded: false };
+    refuseClassic(session, recipient);
     refuseMany(session, [...readers, recipient]);
     const again = { keys: await ownKeys(session), ids: idsOf(session, 'main') };
     return { session: await changeKeys(session, { readers: [...readers, recipient], again, custodian }), recorded: true };
@@ -81,7 +84,8 @@ export async function addPassphrase(
     throw new AgentError('USAGE_WRONG', 'a passphrase of less than 12 characters protects nothing that can be carried away', {
       hints: [{ command: 'age-keygen -o FILE', effect: 'a key needs no passphrase; then agent keys add RECIPIENT' }],
     });
-  const sealed = await sealPassphrase(passphrase);
+  const { hybrid } = (await openSession(ports)).state;
+  const sealed = await sealPassphrase(passphrase, { hybrid });
   return withWriter(ports, 'keys', async (session) => {
     const wanted = [...session.state.keys.readers, sealed.recipient];
     refuseUncosigned(session, { kind: 'keys', readers: wanted }, custodian);
@@ -112,14 +116,17 @@ export async function removeReader(
       );
     const again = { keys: await ownKeys(session), ids: idsOf(session, 'main') };
     const rest = readers.filter((one) => one !== found);
-    return { session: await changeKeys(session, { readers: rest, again, fresh: await newStoreKeys(), custodian }), recorded: true };
+    return {
+      session: await changeKeys(session, { readers: rest, again, fresh: await newStoreKeys(session.state), custodian }),
+      recorded: true,
+    };
   });
 }
 
 /** Opens new store keys: what is sealed from now on is sealed to them. */
 export async function rotateKeys(ports: Ports): Promise<KeyResult> {
   return withWriter(ports, 'keys', async (session) => ({
-    session: await changeKeys(session, { fresh: await newStoreKeys() }),
+    session: await changeKeys(session, { fresh: await newStoreKeys(session.state) }),
     recorded: true,
   }));
 }
@@ -131,26 +138,37 @@ export async function changeCustody(
 ): Promise<KeyResult> {
   await checkRecipient(recovery.recipient);
   return withWriter(ports, 'keys', async (session) => {
+    refuseClassic(session, recovery.recipient);
     const [only] = session.state.recovery;
     if (session.state.recovery.length === 1 && only?.key === recovery.key) return { session, recorded: false };
     const again = { keys: await ownKeys(session), ids: [...idsOf(session, 'main'), ...idsOf(session, 'secret')] };
     return {
-      session: await changeKeys(session, { recovery: [recovery], again, fresh: await newStoreKeys(), custodian }),
+      session: await changeKeys(session, { recovery: [recovery], again, fresh: await newStoreKeys(session.state), custodian }),
       recorded: true,
     };
   });
 }
 
+/** An agent with hybrid keys is sealed to nobody whose key a quantum computer could break. */
+function refuseClassic({ state, name }: Session, recipient: string): void {
+  if (!state.hybrid || isHybrid(recipient)) return;
+  throw new AgentError('USAGE_WRONG', `'${name}' takes hybrid recipients only (age1pq1…)`, {
+    hints: [{ command: 'age-keygen -pq', effect: 'of age 1.3 or newer makes one; nothing was changed' }],
+  });
+}
+
 /** Holder, recovery keys and one target stand in an envelope beside the readers. */
 function refuseMany({ state, name }: Session, readers: readonly string[]): void {
-  if (readers.length + state.recovery.length + 2 <= RECIPIENT_LIMIT) return;
+  // A header has a limit in bytes, too, and a hybrid stanza takes about 1.6 KiB of it.
+  const limit = state.hybrid ? HYBRID_LIMIT : RECIPIENT_LIMIT;
+  if (readers.length + state.recovery.length + 2 <= limit) return;
   throw new AgentError('READERS_EXCEEDED', `'${name}' has ${String(state.keys.readers.length)} readers, and an envelope holds no more`, {
     hints: [{ command: 'agent keys remove RECIPIENT', effect: 'makes room; nothing was changed' }],
   });
 }
 
 async function ownKeys({ reader, state, host }: HostSession): Promise<ReadonlyMap<string, string>> {
-  return openStoreKeys(reader, Object.values(state.keys.storeKeys), [host.identity]);
+  return openStoreKeys(reader, Object.values(state.keys.storeKeys), identitiesOf(host));
 }
 
 function idsOf({ state }: Session, use: StoreKeyEntry['use']): readonly string[] {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Digest } from '../core/digest.ts';
 import { AgentError, isAgentError } from '../core/errors.ts';
 import { loadName, showName } from '../core/name.ts';
-import { createHost, loadHost, type Host } from '../host/home.ts';
+import { identitiesOf, createHost, loadHost, withHybrid, type Host } from '../host/home.ts';
 import { loadMemory, type AgentMemory } from '../host/memory.ts';
 import { finishRoot, type StagePlan } from '../install/stage.ts';
 import { recoverSwap, swapIn, swapPaths } from '../install/swap.ts';
@@ -22,7 +22,7 @@ import type { Ports } from './session/ports.ts';
 import { basesOf, isThere } from './rehydrate.ts';
 import { CONTROL, OLD_TREE, openRoot, type HostSession } from './session/session.ts';
 import { stageRoot } from './bundle/stage-root.ts';
-import { readersOf, sealAgain, settleEnvelopes } from './sealed/store-keys.ts';
+import { readersOf, recipientFor, sealAgain, settleEnvelopes } from './sealed/store-keys.ts';
 import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './bundle/target.ts';
 import { underLock } from './session/writer.ts';
 import { word } from '../core/shell.ts';
@@ -79,14 +79,15 @@ export async function recover(ports: Ports, options: RecoverOptions): Promise<Re
     refuseReplaced(chain, memory, reader.name);
     const target = await lookAtTarget(ports, options.directory, { agent, overAny: true });
     const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
-    const identities = [...custodian.identities, ...(known === null ? [] : [known.identity])];
+    const identities = [...custodian.identities, ...identitiesOf(known)];
     const opened = await openBundle(bundle, { bases, identities });
     await refuseShort(target.path, opened.plan.bytes);
     await refuseRequirements(ports, opened.state, options.searchPath);
     const plan = planOf(ports, { chain, opened, dropped: droppedBy(chain, { memory, target }) });
     const reason = await options.confirm(plan);
-    const host =
+    const classic =
       known ?? (await createHost(ports.files, { directory: ports.hostDirectory, machine: ports.machine, ...(await generateAgeKey()) }));
+    const host = chain.state.hybrid ? await withHybrid(ports.files, classic, () => generateAgeKey({ hybrid: true })) : classic;
     return underLock(ports, agent, async () => {
       // While a person read and answered, this host may have seen more.
       const now = droppedBy(chain, { memory: await loadMemory(ports.files, ports.hostDirectory, agent), target });
@@ -157,12 +158,12 @@ async function takeOver(
 ): Promise<HostSession> {
   const { state, reader } = session;
   const keys = await openStoreKeys(reader, Object.values(state.keys.storeKeys), identities);
-  const who = { host: host.recipient, recovery: state.recovery, readers: state.keys.readers };
+  const who = { host: recipientFor(host, state), recovery: state.recovery, readers: state.keys.readers };
   const storeKeys = await sealAgain(session, { keys, ids: [...keys.keys()] }, who);
   const sealed = (await seal([Buffer.from(reason)], readersOf(session, 'main'))).toString('base64');
   const after = await appendRecord(
     session,
-    { kind: 'recover', holder: host.key.publicKey, recipient: host.recipient, dropped, manifest, storeKeys, sealed },
+    { kind: 'recover', holder: host.key.publicKey, recipient: recipientFor(host, state), dropped, manifest, storeKeys, sealed },
     { custodian },
   );
   await settleEnvelopes(after);

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { fsPath, showName, type RelPath } from '../core/name.ts';
-import { loadHost, type Host } from '../host/home.ts';
+import { identitiesOf, loadHost, type Host } from '../host/home.ts';
 import { loadMemory, saveMemory, type AgentMemory } from '../host/memory.ts';
 import { placeOf } from '../host/place.ts';
 import { finishRoot, type StagePlan } from '../install/stage.ts';
@@ -118,7 +118,7 @@ async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle,
       hints: [{ command: 'agent invite', effect: 'makes them; then `agent fence --to` where the agent is held seals it to this host' }],
     });
   const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
-  const opened = await openBundle(bundle, { bases, identities: [host.identity] });
+  const opened = await openBundle(bundle, { bases, identities: identitiesOf(host) });
   const { offer } = chain.state;
   if (offer !== null && opened.state.digest !== offer.manifest)
     throw new AgentError('BUNDLE_INCOMPLETE', `the state that is offered did not arrive whole in '${reader.name}'`, {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { STATUS, isAgentError } from '../core/errors.ts';
-import { loadHost, type Host } from '../host/home.ts';
+import { identitiesOf, loadHost, type Host } from '../host/home.ts';
 import { loadMemory } from '../host/memory.ts';
 import { compareSeen } from '../ledger/seen.ts';
 import { decide } from '../ledger/decide.ts';
@@ -122,7 +122,7 @@ async function openChecked({ reader, bases, sealed, host, chain, ports }: ToOpen
   let done = 0;
   try {
     const state = await checkOpened(
-      { readers: [reader, ...bases], ledger: chain.state, manifest: sealed.newest.manifest, identities: [host.identity] },
+      { readers: [reader, ...bases], ledger: chain.state, manifest: sealed.newest.manifest, identities: identitiesOf(host) },
       (size) => {
         ports.progress({ phase: 'verify', bytes: BigInt((done += size)) });
       },

@@ -35,6 +35,8 @@ export interface Host {
   /** The age identity, secret. */
   readonly identity: string;
   readonly recipient: string;
+  /** A second age key, for agents that take hybrid (post-quantum) recipients only; made when one is asked for. */
+  readonly hybrid: AgeKey | null;
   readonly label: string;
   readonly known: readonly KnownHost[];
   /** Digests of profiles whose commands this host runs. */
@@ -43,11 +45,18 @@ export interface Host {
   readonly actual: HomeId;
 }
 
+/** An age identity, secret, and its recipient. */
+export interface AgeKey {
+  readonly identity: string;
+  readonly recipient: string;
+}
+
 interface HostFile {
   readonly format: 'perdure-host/1';
   readonly label: string;
   readonly identity: string;
   readonly recipient: string;
+  readonly hybrid?: AgeKey;
   readonly home: HomeId;
   readonly known: readonly KnownHost[];
   readonly allowed: readonly Digest[];
@@ -71,8 +80,19 @@ export async function loadHost(files: Files, directory: string, machine: Machine
       `'${join(directory, 'host.json')}' is in '${String(file.format)}'; this program reads perdure-host/1`,
     );
   if (key === null || !hostValid(file)) throw damaged(directory, key === null ? 'host.key is no Ed25519 key' : 'host.json is not valid');
-  const { identity, recipient, label, known, allowed, home } = file as HostFile;
-  return { directory, key, identity, recipient, label, known, allowed, noted: home, actual: await homeId(files, directory, machine) };
+  const { identity, recipient, hybrid = null, label, known, allowed, home } = file as HostFile;
+  return {
+    directory,
+    key,
+    identity,
+    recipient,
+    hybrid,
+    label,
+    known,
+    allowed,
+    noted: home,
+    actual: await homeId(files, directory, machine),
+  };
 }
 
 /** Makes this host's keys. `identity` and `recipient` are a fresh age identity. Durable when it returns. */
@@ -90,7 +110,18 @@ export async function createHost(
   if (!(await files.create(join(directory, 'host.key'), exportSigningKey(key, machine.label))))
     return adoptHost(files, { directory, machine, identity, recipient });
   const home = await homeId(files, directory, machine);
-  const host = { directory, key, identity, recipient, label: machine.label, known: [], allowed: [], noted: home, actual: home };
+  const host = {
+    directory,
+    key,
+    identity,
+    recipient,
+    hybrid: null,
+    label: machine.label,
+    known: [],
+    allowed: [],
+    noted: home,
+    actual: home,
+  };
   await saveHost(files, host);
   return host;
 }
@@ -102,7 +133,18 @@ async function adoptHost(files: Files, { directory, machine, identity, recipient
   const key = importSigningKey((await files.read(join(directory, 'host.key'))).toString('utf8'));
   if (key === null) throw damaged(directory, 'host.key is no Ed25519 key');
   const home = await homeId(files, directory, machine);
-  const host = { directory, key, identity, recipient, label: machine.label, known: [], allowed: [], noted: home, actual: home };
+  const host = {
+    directory,
+    key,
+    identity,
+    recipient,
+    hybrid: null,
+    label: machine.label,
+    known: [],
+    allowed: [],
+    noted: home,
+    actual: home,
+  };
   await saveHost(files, host);
   return host;
 }
@@ -114,11 +156,25 @@ export async function saveHost(files: Files, host: Host): Promise<void> {
     label: host.label,
     identity: host.identity,
     recipient: host.recipient,
+    ...(host.hybrid === null ? {} : { hybrid: host.hybrid }),
     home: host.noted,
     known: host.known,
     allowed: host.allowed,
   };
   await files.replace(join(host.directory, 'host.json'), `${canonical(file as unknown as Json)}\n`);
+}
+
+/** The age identities of a host: whatever is sealed to it opens to one of them. */
+export function identitiesOf(host: Host | null): readonly string[] {
+  return host === null ? [] : [host.identity, ...(host.hybrid === null ? [] : [host.hybrid.identity])];
+}
+
+/** The host with a hybrid key, which is made where there is none. Durable when it returns. */
+export async function withHybrid(files: Files, host: Host, make: () => Promise<AgeKey>): Promise<Host> {
+  if (host.hybrid !== null) return host;
+  const grown = { ...host, hybrid: await make() };
+  await saveHost(files, grown);
+  return grown;
 }
 
 /** Adds a host to those that this one knows; the newest label and recipient stand. */

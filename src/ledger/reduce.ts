@@ -3,7 +3,7 @@ import type { Digest } from '../core/digest.ts';
 import type { PublicKey } from '../core/ssh/key.ts';
 import { CONDITIONS, actionOf, type Condition } from './conditions.ts';
 import { keysAfter, withStoreKeys } from './keys.ts';
-import { mustBeCosigned } from './policy.ts';
+import { isHybrid, mustBeCosigned, recipientsOf } from './policy.ts';
 import { damaged, type AgentId, type Epoch, type InitRecord, type LedgerRecord, type RecoverRecord } from './record.ts';
 import type { LedgerState } from './state.ts';
 
@@ -39,6 +39,7 @@ export function reduce(state: LedgerState | null, entry: Entry, conditions: read
   const signer = { key: record.by, self: 'same', root: 'registered', seen: 'contained', seenEpoch: 0, seenOffered: false } as const;
   const broken = conditions.find((one) => one.proof !== 'host' && one.actions.includes(action) && !one.holds(state, signer));
   if (broken !== undefined) throw damaged(`${subject} was signed by a host that might not (${broken.name})`);
+  if (state.hybrid && !recipientsOf(record).every(isHybrid)) throw damaged(`${subject} names a recipient that is not hybrid`);
   const cosigners = entry.cosigners ?? [];
   if (cosigners.some((key) => !state.recovery.some((one) => one.key === key)))
     throw damaged(`${subject} has a second signature by a key that is no recovery key`);
@@ -65,6 +66,8 @@ export function epochAfter(
 }
 
 function begin(record: InitRecord, digest: Digest): LedgerState {
+  const hybrid = isHybrid(record.recipient);
+  if (hybrid && !recipientsOf(record).every(isHybrid)) throw damaged('its first record mixes hybrid recipients with others');
   if (record.epoch !== 1) throw damaged('its first record has an epoch other than 1');
   if (record.policy.cosigned.length > 0 && record.recovery.length === 0)
     throw damaged('its policy asks for the signature of a recovery key, and there is none');
@@ -75,6 +78,7 @@ function begin(record: InitRecord, digest: Digest): LedgerState {
     epoch: record.epoch,
     holder: record.by,
     former: [],
+    hybrid,
     fenced: false,
     offer: null,
     manifest: null,

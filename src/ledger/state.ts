@@ -30,6 +30,8 @@ export interface LedgerState {
   readonly head: Digest;
   readonly epoch: Epoch;
   readonly holder: PublicKey;
+  /** Whether every recipient of the agent is a hybrid one, safe from a quantum computer. */
+  readonly hybrid: boolean;
   /** Hosts that held the agent before. */
   readonly former: readonly PublicKey[];
   readonly fenced: boolean;

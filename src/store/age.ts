@@ -6,14 +6,16 @@ import { openPayload, sealPayload } from './payload.ts';
 const HEADER_LIMIT = 64 * 1024;
 /** A file is sealed to at most so many: what has more stanzas no reader opens. */
 export const RECIPIENT_LIMIT = 64;
+/** The same for hybrid recipients, whose stanzas are long. */
+export const HYBRID_LIMIT = 36;
 
 /** Loads the age library, which writes and reads headers; the payload is node:crypto's. */
 const library = (): Promise<typeof Age> => import('age-encryption');
 
-/** Makes an age identity (X25519) and the recipient that belongs to it. */
-export async function generateAgeKey(): Promise<{ readonly identity: string; readonly recipient: string }> {
+/** Makes an age identity (X25519, or with `hybrid` ML-KEM-768 and X25519) and the recipient that belongs to it. */
+export async function generateAgeKey({ hybrid = false } = {}): Promise<{ readonly identity: string; readonly recipient: string }> {
   const age = await library();
-  const identity = await age.generateX25519Identity();
+  const identity = await (hybrid ? age.generateHybridIdentity() : age.generateX25519Identity());
   return { identity, recipient: await age.identityToRecipient(identity) };
 }
 

@@ -17,8 +17,12 @@ export function keyId(recipient: string): string {
 }
 
 /** A new store key. */
-export async function generateStoreKey(): Promise<{ readonly id: string; readonly identity: string; readonly recipient: string }> {
-  const { identity, recipient } = await generateAgeKey();
+export async function generateStoreKey({ hybrid = false } = {}): Promise<{
+  readonly id: string;
+  readonly identity: string;
+  readonly recipient: string;
+}> {
+  const { identity, recipient } = await generateAgeKey({ hybrid });
   return { id: keyId(recipient), identity, recipient };
 }
 
@@ -34,8 +38,9 @@ export async function sealEnvelope(
 /** A new age identity under a passphrase: its recipient, and the sealed bytes with their digest. */
 export async function sealPassphrase(
   passphrase: string,
+  { hybrid = false } = {},
 ): Promise<{ readonly recipient: string; readonly bytes: Buffer; readonly digest: Digest }> {
-  const { identity, recipient } = await generateAgeKey();
+  const { identity, recipient } = await generateAgeKey({ hybrid });
   const bytes = await sealWithPassphrase(Buffer.from(`${identity}\n`), passphrase);
   return { recipient, bytes, digest: digestOf(bytes) };
 }

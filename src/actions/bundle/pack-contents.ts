@@ -20,10 +20,12 @@ import { storedFile, type StoredFile } from '../../store/reader.ts';
 import { envelopeAt, packsOf, recordedPacks } from '../state/check-store.ts';
 import { openState } from '../state/open-state.ts';
 import { isPassphraseFile } from '../sealed/key-files.ts';
+import { recipientFor } from '../sealed/store-keys.ts';
 import { findState, statesOf, type StateName } from '../state/revision.ts';
 import { hostLabel } from '../session/refusal.ts';
 import { sentTo } from './sent.ts';
 import type { Session } from '../session/session.ts';
+import { identitiesOf } from '../../host/home.ts';
 
 export interface ContentsOptions {
   readonly revision?: string | undefined;
@@ -136,12 +138,12 @@ async function grantSecrets(
         },
       ],
     });
-  const { keys } = await openState({ readers: [reader], ledger: state, manifest, identities: [host.identity] });
+  const { keys } = await openState({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host) });
   const files = new Map<string, Buffer>();
   for (const { id, use } of Object.values(state.keys.storeKeys)) {
     const identity = keys.get(id);
     if (use !== 'secret' || identity === undefined) continue;
-    const recipients = [target.recipient, host.recipient, ...state.recovery.map((one) => one.recipient)];
+    const recipients = [target.recipient, recipientFor(host, state), ...state.recovery.map((one) => one.recipient)];
     const { bytes, digest } = await sealEnvelope(identity, recipients);
     files.set(grantFile(id, digest), bytes);
   }

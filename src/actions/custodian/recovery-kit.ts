@@ -6,9 +6,9 @@ import { generateAgeKey, isIdentity, recipientOf } from '../../store/age.ts';
 import { word } from '../../core/shell.ts';
 
 /** A new recovery key and the text of the kit that holds its secret half. */
-export async function newRecoveryKit(name: string): Promise<{ readonly key: RecoveryKey; readonly text: string }> {
+export async function newRecoveryKit(name: string, { hybrid = false } = {}): Promise<{ readonly key: RecoveryKey; readonly text: string }> {
   const signing = generateSigningKey();
-  const { identity, recipient } = await generateAgeKey();
+  const { identity, recipient } = await generateAgeKey({ hybrid });
   const text = [
     exportSigningKey(signing, `recovery of ${name}`).trimEnd(),
     `# Recovery kit of the agent '${name}'. Keep it offline: whoever has it reads the agent and may take it over.`,

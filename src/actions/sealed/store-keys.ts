@@ -5,6 +5,8 @@ import { isKeyFile } from './key-files.ts';
 import type { RecoveryKey, StoreKeyEntry } from '../../ledger/record.ts';
 import type { LedgerState } from '../../ledger/state.ts';
 import { appendRecord, refuseUncosigned } from '../session/append-record.ts';
+import { AgentError } from '../../core/errors.ts';
+import type { Host } from '../../host/home.ts';
 import type { Custodian } from '../custodian/custodian.ts';
 import type { Use } from '../state/open-state.ts';
 import type { HostSession, Session } from '../session/session.ts';
@@ -15,13 +17,22 @@ export type NewStoreKeys = Readonly<Record<Use, { readonly id: string; readonly 
 const USES: readonly Use[] = ['main', 'secret'];
 
 /** Makes new store keys. */
-export async function newStoreKeys(): Promise<NewStoreKeys> {
-  return { main: await generateStoreKey(), secret: await generateStoreKey() };
+export async function newStoreKeys({ hybrid }: Pick<LedgerState, 'hybrid'>): Promise<NewStoreKeys> {
+  return { main: await generateStoreKey({ hybrid }), secret: await generateStoreKey({ hybrid }) };
 }
 
 /** Makes new store keys where the design says so: none yet, or somebody who could read may not read the future. */
 export async function freshStoreKeys(state: LedgerState): Promise<NewStoreKeys | null> {
-  return state.keys.stale ? newStoreKeys() : null;
+  return state.keys.stale ? newStoreKeys(state) : null;
+}
+
+/** The recipient of a host for an agent; throws KEY_UNFIT where the agent wants a hybrid one and the host has none. */
+export function recipientFor(host: Host, { hybrid }: Pick<LedgerState, 'hybrid'>): string {
+  if (!hybrid) return host.recipient;
+  if (host.hybrid !== null) return host.hybrid.recipient;
+  throw new AgentError('KEY_UNFIT', 'the agent takes hybrid keys only, and this host has none', {
+    hints: [{ command: 'agent invite --pq', effect: 'makes one' }],
+  });
 }
 
 /** What is to change of the keys of an agent; what is not named stays. */
@@ -47,7 +58,7 @@ export async function changeKeys(session: HostSession, change: KeyChange): Promi
   const { recovery, fresh, again, custodian } = change;
   const readers = change.readers ?? session.state.keys.readers;
   refuseUncosigned(session, { kind: 'keys', readers, recovery }, custodian);
-  const who: Readers = { host: session.host.recipient, recovery: recovery ?? session.state.recovery, readers };
+  const who: Readers = { host: recipientFor(session.host, session.state), recovery: recovery ?? session.state.recovery, readers };
   const storeKeys = again === undefined ? [] : [...(await sealAgain(session, again, who))];
   for (const use of fresh === undefined ? [] : USES) {
     const { id, identity, recipient } = (fresh as NewStoreKeys)[use];
@@ -82,7 +93,7 @@ export interface Readers {
 
 /** The readers of what is sealed now. */
 export function readersOf({ host, state }: Pick<HostSession, 'host' | 'state'>, use: Use): readonly string[] {
-  return mayRead({ host: host.recipient, recovery: state.recovery, readers: state.keys.readers }, use);
+  return mayRead({ host: recipientFor(host, state), recovery: state.recovery, readers: state.keys.readers }, use);
 }
 
 /** The holder, the recovery keys and, but for secrets, the readers. */

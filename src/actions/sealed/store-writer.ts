@@ -9,6 +9,7 @@ import { PackWriter } from '../../store/pack-writer.ts';
 import { chunkCachePath, type OpenState, type Use } from '../state/open-state.ts';
 import type { HostSession } from '../session/session.ts';
 import type { NewStoreKeys } from './store-keys.ts';
+import { identitiesOf } from '../../host/home.ts';
 
 /** Writes packs into the store of a root, and reads back what it wrote. */
 export interface StoreWriter {
@@ -19,7 +20,7 @@ export interface StoreWriter {
 
 /** A store key that was opened by a checkpoint which did not come to its record. */
 async function ownKey({ reader, state, host }: HostSession, id: string): Promise<string | undefined> {
-  return (await openStoreKeys(reader, Object.values(state.keys.storeKeys), [host.identity])).get(id);
+  return (await openStoreKeys(reader, Object.values(state.keys.storeKeys), identitiesOf(host))).get(id);
 }
 
 /** Opens the store for a checkpoint: what the packs of the state before hold is learned, so that it is not written again. */

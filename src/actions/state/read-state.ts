@@ -4,6 +4,7 @@ import { AgentError, isAgentError } from '../../core/errors.ts';
 import { decodeFacts, encodeFacts, type Facts } from '../../manifest/facts.ts';
 import { openState, type OpenState } from './open-state.ts';
 import type { Session } from '../session/session.ts';
+import { identitiesOf } from '../../host/home.ts';
 
 /** Opens a state of a root for looking at it; throws KEY_UNFIT without a key. `cached` uses the cache of its chunk index. */
 export async function openForReading(session: Session, manifest: Digest, { cached = true } = {}): Promise<OpenState> {
@@ -14,7 +15,7 @@ export async function openForReading(session: Session, manifest: Digest, { cache
     readers: [reader],
     ledger: state,
     manifest,
-    identities: [host.identity],
+    identities: identitiesOf(host),
     ...(cached ? { cache: { files: ports.files, control } } : {}),
   });
 }

@@ -1,0 +1,74 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promote } from '../../src/actions/answer.ts';
+import { checkKey } from '../../src/actions/check-key.ts';
+import { checkpoint } from '../../src/actions/checkpoint.ts';
+import { custodyChange } from '../../src/actions/custody.ts';
+import { openCustodian } from '../../src/actions/custodian/custodian.ts';
+import { fence } from '../../src/actions/fence.ts';
+import { init } from '../../src/actions/init.ts';
+import { invite } from '../../src/actions/invite.ts';
+import { addPassphrase, addReader } from '../../src/actions/keys.ts';
+import { pack } from '../../src/actions/pack.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
+import { openRoot } from '../../src/actions/session/session.ts';
+import { recover } from '../../src/actions/recover.ts';
+import { verify } from '../../src/actions/verify.ts';
+import { parseInvite } from '../../src/ledger/message.ts';
+import { recipientsOf } from '../../src/ledger/policy.ts';
+import { generateAgeKey } from '../../src/store/age.ts';
+import { acts, bringTo, nothing } from '../support/agent.ts';
+import { at, testHost } from '../support/host.ts';
+import { nativeAgent, temporary } from '../support/tree.ts';
+
+const none = { custodian: undefined };
+const status = async (ports: Ports): Promise<number> => (await verify(ports, { path: null, input: nothing() })).status;
+
+describe('an agent with hybrid keys', () => {
+  test('takes no others, and is recorded, read, moved and recovered as any other', async () => {
+    const directory = temporary();
+    const home = join(directory, 'a', 'ada');
+    const away = join(directory, 'b', 'ada');
+    mkdirSync(home, { recursive: true });
+    mkdirSync(join(directory, 'b'));
+    nativeAgent(home);
+    const a = testHost(directory, 'a', { root: home });
+    const b = testHost(directory, 'b', { root: join(directory, 'b') });
+    await init(a, { directory: home, recovery: { kit: join(directory, 'ada.kit') }, profile: 'native', hybrid: true });
+    await checkpoint(a);
+    const reader = await generateAgeKey({ hybrid: true });
+    await addReader(a, reader.recipient, none);
+    await addPassphrase(a, 'correct horse battery staple', none);
+    await expect(addReader(a, (await generateAgeKey()).recipient, none)).rejects.toMatchObject({ code: 'USAGE_WRONG' });
+    await custodyChange(a, { old: { kit: join(directory, 'ada.kit') }, to: { kit: join(directory, 'new.kit') } });
+    writeFileSync(join(home, 'private/memory/note-1.md'), 'newer\n');
+    await checkpoint(a);
+    writeFileSync(join(directory, 'reader'), `${reader.identity}\n`);
+    expect((await checkKey(a, { path: null, input: nothing(), key: { identity: join(directory, 'reader') } })).secrets).toBe(false);
+    const { chain } = await openRoot(a, home);
+    for (const { record } of chain.records) for (const one of recipientsOf(record)) expect(one).toMatch(/^age1pq1/);
+
+    const classic = parseInvite(Buffer.from((await invite(b, { searchPath: '' })).document));
+    await expect(fence(a, { to: { invite: classic }, acceptNew: true, drain: 0 })).rejects.toMatchObject({ code: 'KEY_UNFIT' });
+    expect(await acts(a, home)).toBe(true);
+    const hybrid = parseInvite(Buffer.from((await invite(b, { searchPath: '', hybrid: true })).document));
+    await fence(a, { to: { invite: hybrid }, acceptNew: true, drain: 0 });
+    const bundle = join(directory, 'ada.tar');
+    await pack(a, { output: bundle, includeSecrets: true, write: () => Promise.resolve() });
+    await bringTo(b, { bundle, away });
+    await promote(at(b, away));
+    await checkpoint(at(b, away));
+    expect(await status(at(b, away))).toBe(0);
+
+    await pack(at(b, away), { output: join(directory, 'nas'), includeSecrets: false, write: () => Promise.resolve() });
+    renameSync(join(directory, 'b'), join(directory, 'gone'));
+    const c = testHost(directory, 'c', { root: directory });
+    const custodian = await openCustodian(c, { kit: join(directory, 'new.kit') });
+    if (custodian === null) throw new Error('no kit');
+    const options = { bundles: [join(directory, 'nas')], input: nothing(), directory: join(directory, 'c'), custodian, searchPath: '' };
+    await recover(c, { ...options, confirm: () => Promise.resolve('lost') });
+    expect(await acts(c, join(directory, 'c'))).toBe(true);
+    expect(readFileSync(join(directory, 'c/private/secrets/chat.env'), 'utf8')).toContain('canary');
+  });
+});
