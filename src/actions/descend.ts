@@ -32,6 +32,8 @@ export interface DescendOptions {
   readonly classes: readonly FileClass[];
   readonly name?: string | undefined;
   readonly recovery: NewCustodian | null;
+  /** Whether all its keys are hybrid ones. */
+  readonly hybrid?: boolean;
   /** Names the parent in the new agent's first record. Only the parent's holder can prove it. */
   readonly proof: boolean;
 }
@@ -71,6 +73,7 @@ export async function descend(ports: Ports, options: DescendOptions): Promise<De
         name,
         profile,
         recovery: options.recovery,
+        hybrid: options.hybrid === true,
         parent: options.proof ? parentOf(session) : undefined,
       });
   await ports.files.remove(journalPath(path));

@@ -34,13 +34,15 @@ export async function log(
   for (const { record, digest } of chosen) {
     const manifest = isExpired(session.state, record.seq) ? undefined : (stateOf(record) ?? undefined);
     const message = manifest === undefined || opened++ >= OPENED ? undefined : (await readFacts(session, manifest))?.message;
+    const explained = explainRecord(session, record);
     entries.push({
       seq: record.seq,
       digest,
       kind: record.kind,
       epoch: record.epoch,
       at: record.at,
-      ...explainRecord(session, record),
+      ...explained,
+      ...(isExpired(session.state, record.seq) && stateOf(record) !== null ? { text: `${explained.text}, given up by gc` } : {}),
       ...(manifest === undefined ? {} : { manifest }),
       ...(message === undefined ? {} : { message }),
     });

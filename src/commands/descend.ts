@@ -2,6 +2,7 @@ import { descend } from '../actions/descend.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { RECOVERY_FLAGS, recoveryOf } from '../cli/recovery-flags.ts';
 import { count, firstLines } from '../cli/text.ts';
+import { word } from '../core/shell.ts';
 import type { FileClass } from '../profile/profile.ts';
 
 export default class Descend extends AgentCommand {
@@ -25,6 +26,7 @@ export default class Descend extends AgentCommand {
     }),
     from: Flags.string({ summary: 'the state that it is made of (HEAD)', helpValue: 'REV' }),
     name: Flags.string({ summary: "what people call it (the directory's name)", helpValue: 'N' }),
+    pq: Flags.boolean({ summary: 'hybrid keys, safe from a quantum computer' }),
     proof: Flags.boolean({ summary: "name the parent in the new agent's first record, for whoever has both ledgers" }),
   };
 
@@ -34,12 +36,13 @@ export default class Descend extends AgentCommand {
       revision: flags['from'] as string | undefined,
       classes: (flags['class'] as FileClass[] | undefined) ?? [],
       name: flags['name'] as string | undefined,
+      hybrid: flags['pq'] === true,
       recovery: recoveryOf(flags, 'agent descend DIR'),
       proof: flags['proof'] === true,
     });
     return {
       data: { agent: session.state.agent, name: session.name, root: session.root, parent, seq, files, leftOut },
-      text: `${session.name} is an agent: ${session.state.agent.slice(0, 12)} in ${session.root}, ${count(files, 'file')} of ${parent}, record ${String(seq)}\nnext: edit its identity, which is its parent's word for word; then agent -C '${session.root}' checkpoint\n`,
+      text: `${session.name} is an agent: ${session.state.agent.slice(0, 12)} in ${session.root}, ${count(files, 'file')} of ${parent}, record ${String(seq)}\nnext: agent -C ${word(session.root)} checkpoint   # after you edited its identity, which is its parent's word for word\n`,
       notes:
         leftOut.length === 0
           ? []
