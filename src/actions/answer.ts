@@ -7,10 +7,11 @@ import { checkOpened, checkSealed } from './state/check-store.ts';
 import { recipientFor } from './sealed/store-keys.ts';
 import { compareLive } from './state/live-tree.ts';
 import type { Ports } from './session/ports.ts';
-import { CONTROL, OLD_TREE, hasHost, openRoot, type HostSession } from './session/session.ts';
+import { OLD_TREE, hasHost, openRoot, type HostSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { openSettled, withWriter } from './session/writer.ts';
 import { identitiesOf } from '../host/home.ts';
+import { CONTROL } from './session/control.ts';
 
 export interface AnswerResult {
   readonly session: HostSession;

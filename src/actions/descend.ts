@@ -20,10 +20,10 @@ import type { Ports } from './session/ports.ts';
 import { learned, openForReading } from './state/read-state.ts';
 import { findState } from './state/revision.ts';
 import { profileOfFacts } from './session/root-profile.ts';
-import { FORMAT_FILE } from '../store/layout.ts';
-import { CONTROL, openRoot, openSession, type Session } from './session/session.ts';
+import { openRoot, openSession, type Session } from './session/session.ts';
 import { lookAtTarget, refuseShort } from './bundle/target.ts';
 import { word } from '../core/shell.ts';
+import { isRoot } from './session/control.ts';
 
 export interface DescendOptions {
   readonly directory: string;
@@ -66,7 +66,7 @@ export async function descend(ports: Ports, options: DescendOptions): Promise<De
     await refuseShort(path, bytes);
     await stage(ports, { path, state, tree, journal: state.manifest.agent });
   }
-  const made = (await ports.files.exists(join(path, CONTROL, FORMAT_FILE)))
+  const made = (await isRoot(ports.files, path))
     ? { session: await openRoot(ports, path), profile: profile.data.name, survey: survey(path, profile), kit: null, warnings: [] }
     : await init(ports, {
         directory: path,

@@ -23,12 +23,13 @@ import { checkRecipient } from './keys.ts';
 import { recipientFor } from './sealed/store-keys.ts';
 import { checkKitPlace } from './custodian/kit-place.ts';
 import { newRecoveryKit, readKit } from './custodian/recovery-kit.ts';
-import { CONTROL, openRoot, type Session } from './session/session.ts';
+import { openRoot, type Session } from './session/session.ts';
 import { settlePending } from './session/append-record.ts';
 import { placeWarnings } from './place-warnings.ts';
 import { chooseProfile, noteProfile } from './session/root-profile.ts';
 import { underLock } from './session/writer.ts';
 import { word } from '../core/shell.ts';
+import { controlOf, isRoot, placeControl } from './session/control.ts';
 
 export interface InitOptions {
   /** The directory to adopt, made where it does not exist. */
@@ -36,6 +37,8 @@ export interface InitOptions {
   /** The name of a profile, a file, or one that is at hand; found out where none is given. */
   readonly profile?: string | Profile | undefined;
   readonly name?: string | undefined;
+  /** Where the control directory goes, if not into the root. */
+  readonly control?: string | undefined;
   /** Path of the kit to write, whose recovery key to take, or null for an agent without one. */
   readonly recovery: NewCustodian | null;
   /** Whether all its keys are hybrid ones, safe from a quantum computer; it takes no others then. */
@@ -55,7 +58,7 @@ export interface InitResult {
   readonly warnings: readonly string[];
 }
 
-/** Makes an agent of a directory, in place. Only `.perdure` is created in it. */
+/** Makes an agent of a directory, in place. Only `.perdure` is created in it, a directory or a file that says where it is. */
 export async function init(ports: Ports, options: InitOptions): Promise<InitResult> {
   const { files } = ports;
   if (options.directory === '')
@@ -76,8 +79,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
       ? options.profile
       : await chooseProfile(files, { name: options.profile, cwd: ports.cwd, directory });
   await refuseNested(ports, directory);
-  if ((await files.exists(join(directory, CONTROL))) && !(await files.exists(join(directory, CONTROL, FORMAT_FILE))))
-    await refuseLiving(ports, directory);
+  if ((await files.exists(await controlOf(files, directory))) && !(await isRoot(files, directory))) await refuseLiving(ports, directory);
   if (kit !== null) await checkKitPlace(ports, { kit, directory });
   const unfinished = await unfinishedInit(ports, directory, { kit, given });
   if (kit !== null && unfinished === null && (await files.exists(kit)))
@@ -92,7 +94,8 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     });
   await files.makeDirectory(directory);
   const root = await realpath(directory);
-  const control = join(root, CONTROL);
+  if (options.control !== undefined) await placeControl(files, { root, control: resolve(ports.cwd, options.control) });
+  const control = await controlOf(files, root);
   await claimInit(ports, control);
   if (unfinished === null) await removeStillborn(ports, control);
   const classic =
@@ -180,7 +183,7 @@ async function unfinishedInit(
   directory: string,
   { kit, given }: { readonly kit: string | null; readonly given: RecoveryKey | null },
 ): Promise<AgentId | null> {
-  const bytes = await files.readIfPresent(join(directory, CONTROL, LEDGER_FILE));
+  const bytes = await files.readIfPresent(join(await controlOf(files, directory), LEDGER_FILE));
   if (bytes === null || !bytes.includes(0x0a)) return null;
   const { state } = parseChain(bytes);
   const [recovery] = state.recovery;
@@ -197,7 +200,7 @@ async function removeStillborn({ files, hostDirectory }: Ports, control: string)
 
 /** A control directory without `format` is an init that was cut only where nothing but a first record can be in it. */
 async function refuseLiving({ files }: Ports, directory: string): Promise<void> {
-  const control = join(directory, CONTROL);
+  const control = await controlOf(files, directory);
   const names = await files.list(control);
   const bytes = await files.readIfPresent(join(control, LEDGER_FILE));
   const lines = bytes?.toString('utf8').split('\n').length ?? 0;
@@ -212,7 +215,7 @@ async function refuseLiving({ files }: Ports, directory: string): Promise<void> 
 /** An agent does not lie within another one, nor is one made twice. */
 async function refuseNested({ files }: Ports, directory: string): Promise<void> {
   for (let at = directory; ; at = dirname(at)) {
-    if (await files.exists(join(at, CONTROL, FORMAT_FILE)))
+    if (await isRoot(files, at))
       throw new AgentError(
         'AGENT_EXISTS',
         at === directory ? `'${at}' is an agent already` : `'${directory}' lies within the agent '${at}'`,

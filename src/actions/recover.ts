@@ -20,12 +20,13 @@ import { checkCustodian, type Custodian } from './custodian/custodian.ts';
 import { mainRoot } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import { basesOf, isThere } from './rehydrate.ts';
-import { CONTROL, OLD_TREE, openRoot, type HostSession } from './session/session.ts';
+import { OLD_TREE, openRoot, type HostSession } from './session/session.ts';
 import { stageRoot } from './bundle/stage-root.ts';
 import { readersOf, recipientFor, sealAgain, settleEnvelopes } from './sealed/store-keys.ts';
 import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './bundle/target.ts';
 import { underLock } from './session/writer.ts';
 import { word } from '../core/shell.ts';
+import { CONTROL } from './session/control.ts';
 
 export interface RecoverOptions {
   readonly bundles: readonly string[];
@@ -78,7 +79,7 @@ export async function recover(ports: Ports, options: RecoverOptions): Promise<Re
     const memory = await loadMemory(ports.files, ports.hostDirectory, agent);
     refuseReplaced(chain, memory, reader.name);
     const target = await lookAtTarget(ports, options.directory, { agent, overAny: true });
-    const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
+    const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...(await basesOf(ports, target, memory))];
     const identities = [...custodian.identities, ...identitiesOf(known)];
     const opened = await openBundle(bundle, { bases, identities });
     await refuseShort(target.path, opened.plan.bytes);

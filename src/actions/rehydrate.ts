@@ -19,10 +19,11 @@ import { mainRoot } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import { answeredAlready, losesOwnOnly, refuseOlder } from './bundle/rehydrate-again.ts';
 import { profileOfFacts } from './session/root-profile.ts';
-import { CONTROL, OLD_TREE } from './session/session.ts';
+import { OLD_TREE } from './session/session.ts';
 import { stageRoot } from './bundle/stage-root.ts';
 import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from './bundle/target.ts';
 import { underLock } from './session/writer.ts';
+import { controlOf, CONTROL } from './session/control.ts';
 
 export interface RehydrateOptions {
   readonly bundles: readonly string[];
@@ -117,7 +118,7 @@ async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle,
     throw new AgentError('KEY_UNFIT', `this host has no keys yet, so that '${reader.name}' is sealed to others`, {
       hints: [{ command: 'agent invite', effect: 'makes them; then `agent fence --to` where the agent is held seals it to this host' }],
     });
-  const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...basesOf(ports, target, memory)];
+  const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...(await basesOf(ports, target, memory))];
   const opened = await openBundle(bundle, { bases, identities: identitiesOf(host) });
   const { offer } = chain.state;
   if (offer !== null && opened.state.digest !== offer.manifest)
@@ -130,10 +131,10 @@ async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle,
 }
 
 /** Places on this host where packs of the agent may lie already. */
-export function basesOf(ports: Ports, target: TargetPlace, memory: AgentMemory | null): readonly StoreReader[] {
+export async function basesOf(ports: Ports, target: TargetPlace, memory: AgentMemory | null): Promise<readonly StoreReader[]> {
   const paths = new Set([
     ...(target.old === null ? [] : [target.old.control]),
-    ...(memory?.roots ?? []).map((one) => join(one.place.path, CONTROL)),
+    ...(await Promise.all((memory?.roots ?? []).map((one) => controlOf(ports.files, one.place.path)))),
   ]);
   return [...paths].map((path) => directoryReader(ports.files, path));
 }
@@ -170,7 +171,7 @@ async function register(ports: Ports, { host, memory, bundle, target, state }: P
   // A holder's second tree is a copy until a person says otherwise; it may not take the agent's place by itself.
   const takesPlace =
     registered === place.path || (!isHolder && (registered === undefined || !(await files.exists(join(registered, CONTROL)))));
-  const bytes = await files.read(join(target.path, CONTROL, LEDGER_FILE));
+  const bytes = await files.read(join(await controlOf(files, target.path), LEDGER_FILE));
   const { pending: _, ...kept } = before;
   await saveMemory(files, host.directory, {
     ...kept,

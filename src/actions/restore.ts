@@ -22,6 +22,7 @@ import type { HostSession } from './session/session.ts';
 import { restoreNote } from './state/unfinished.ts';
 import { openSettled, withWriter } from './session/writer.ts';
 import { word } from '../core/shell.ts';
+import { stagingIn } from './session/control.ts';
 
 export interface RestoreOptions {
   readonly revision: string;
@@ -158,7 +159,7 @@ async function applicationOf(
     });
   const expected = new Map(wanted.map((one) => [one.path, one.kind === 'added' ? null : one.before]));
   return {
-    staging: join(control, 'local', 'restore-staging'),
+    staging: stagingIn(root, control),
     tree,
     removed,
     owns: (path) => isWithin(path, within),

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { STATUS, isAgentError } from '../core/errors.ts';
 import { identitiesOf, loadHost, type Host } from '../host/home.ts';
 import { loadMemory } from '../host/memory.ts';
@@ -12,8 +11,9 @@ import { GRAVITY, authorityLines, factLines, ledgerLine, severity, storeLine, tr
 import { compareLive, type LiveDifference } from './state/live-tree.ts';
 import { explainObstacle } from './session/refusal.ts';
 import type { Ports } from './session/ports.ts';
-import { CONTROL, findRoot, openRoot } from './session/session.ts';
+import { findRoot, openRoot } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
+import { controlOf } from './session/control.ts';
 
 export interface VerifyResult {
   readonly subject: string;
@@ -39,7 +39,8 @@ export async function verify(ports: Ports, source: { readonly path: string | nul
 async function verifyBundle(ports: Ports, { reader, chain }: Bundle): Promise<VerifyResult> {
   const host = await loadHost(ports.files, ports.hostDirectory, ports.machine);
   const memory = await loadMemory(ports.files, ports.hostDirectory, chain.state.agent);
-  const bases = memory === null ? [] : memory.roots.map((one) => directoryReader(ports.files, join(one.place.path, CONTROL)));
+  const bases: StoreReader[] = [];
+  for (const { place } of memory?.roots ?? []) bases.push(directoryReader(ports.files, await controlOf(ports.files, place.path)));
   const sealed = await checkSealed(reader, chain, bases);
   const opened = await openChecked({ reader, bases, sealed, host, chain, ports });
   const findings = [...sealed.findings, ...opened.findings];

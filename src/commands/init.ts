@@ -7,7 +7,7 @@ import { initData, initText } from '../cli/present/init.ts';
 
 export default class Init extends AgentCommand {
   static override summary = 'make an agent of a directory, in place, moving nothing';
-  static override usage = 'init [DIR] --recovery-kit FILE | --no-recovery [--profile P] [--name N] [--cosign KIND] [--pq]';
+  static override usage = 'init [DIR] --recovery-kit FILE | --no-recovery [--profile P] [--name N] [--cosign KIND] [--pq] [--control DIR]';
   static override examples = [
     'agent init ada --recovery-kit /media/stick/ada.kit',
     'agent init ada --custodian ~/.ssh/id_ed25519.pub --recovery-recipient age1… --cosign offer --cosign keys',
@@ -15,6 +15,7 @@ export default class Init extends AgentCommand {
   static override args = { dir: Args.string({ default: '.' }) };
   static override flags = {
     ...RECOVERY_FLAGS,
+    control: Flags.string({ summary: 'keep the control directory there; the agent gets a file that says so', helpValue: 'DIR' }),
     pq: Flags.boolean({ summary: 'hybrid keys, safe from a quantum computer; stock age opens them from 1.3 on' }),
     cosign: Flags.string({
       multiple: true,
@@ -32,6 +33,7 @@ export default class Init extends AgentCommand {
       profile: flags['profile'] as string | undefined,
       name: flags['name'] as string | undefined,
       hybrid: flags['pq'] === true,
+      control: flags['control'] as string | undefined,
       recovery: recoveryOf(flags, `agent init${args['dir'] === '.' ? '' : ` ${word(String(args['dir']))}`}`),
       cosigned: (flags['cosign'] as CosignedKind[] | undefined) ?? [],
     });

@@ -220,6 +220,7 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
     async removeTree(path) {
       before('removeTree', path);
       await io.rm(path, { force: true, recursive: true }).catch(async (error: unknown) => {
+        if (isAbsent(error)) return;
         if (!['EACCES', 'EPERM'].includes(systemCode(error) ?? '')) throw explain(error, path);
         // A directory of the tree may not be written: it is this account's, and goes all the same.
         await openDirectories(io, path);

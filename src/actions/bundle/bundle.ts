@@ -9,8 +9,8 @@ import { LEDGER_FILE } from '../../store/layout.ts';
 import { checkFormat, directoryReader, type StoreReader } from '../../store/reader.ts';
 import { tarReader } from '../../store/tar.ts';
 import type { Ports } from '../session/ports.ts';
-import { CONTROL } from '../session/session.ts';
 import { word } from '../../core/shell.ts';
+import { controlOf, isRoot } from '../session/control.ts';
 
 /** A bundle that was opened for reading: its ledger is verified, its bytes are not yet. */
 export interface Bundle {
@@ -55,9 +55,9 @@ export async function withBundle<T>(
     });
     return withTar(handle, path, work);
   }
-  const isRoot = await ports.files.exists(join(absolute, CONTROL, 'format'));
-  const reader = directoryReader(ports.files, isRoot ? join(absolute, CONTROL) : absolute, path);
-  return work({ ...(await openReader(reader)), root: isRoot ? absolute : null });
+  const isAgent = await isRoot(ports.files, absolute);
+  const reader = directoryReader(ports.files, isAgent ? await controlOf(ports.files, absolute) : absolute, path);
+  return work({ ...(await openReader(reader)), root: isAgent ? absolute : null });
 }
 
 async function withTar<T>(handle: FileHandle, name: string, work: (bundle: Bundle) => Promise<T>): Promise<T> {

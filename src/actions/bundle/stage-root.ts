@@ -1,7 +1,7 @@
-import { linkSync } from 'node:fs';
+import { copyFileSync, linkSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AgentError } from '../../core/errors.ts';
+import { AgentError, systemCode } from '../../core/errors.ts';
 import { showName } from '../../core/name.ts';
 import { carryOver } from '../../install/carry.ts';
 import { syncTree } from '../../install/durable.ts';
@@ -14,9 +14,10 @@ import { progressOf } from '../checkpoint.ts';
 import { compareLive } from '../state/live-tree.ts';
 import type { OpenState } from '../state/open-state.ts';
 import type { Ports } from '../session/ports.ts';
-import { CONTROL, type Session } from '../session/session.ts';
+import { type Session } from '../session/session.ts';
 import { noteProfile, profileOfFacts } from '../session/root-profile.ts';
 import type { TargetPlace } from './target.ts';
+import { CONTROL } from '../session/control.ts';
 
 /** What is staged, and where its sealed bytes come from. */
 export interface StageSource {
@@ -67,7 +68,13 @@ async function stageControl(
     const path = join(control, name);
     if (old !== null && (await isWhole(old, name))) {
       await files.makeDirectory(dirname(path));
-      linkSync(join(old.control, name), path);
+      try {
+        linkSync(join(old.control, name), path);
+      } catch (error) {
+        // A control directory elsewhere may lie on another file system.
+        if (systemCode(error) !== 'EXDEV') throw error;
+        copyFileSync(join(old.control, name), path);
+      }
       continue;
     }
     const file = await streamFrom(readers, name);

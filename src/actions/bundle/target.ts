@@ -6,8 +6,9 @@ import { decide } from '../../ledger/decide.ts';
 import { liveGuards } from '../guarded/guards.ts';
 import type { OpenState } from '../state/open-state.ts';
 import type { Ports } from '../session/ports.ts';
-import { CONTROL, agentAt, openRoot, type Session } from '../session/session.ts';
+import { agentAt, openRoot, type Session } from '../session/session.ts';
 import { word } from '../../core/shell.ts';
+import { CONTROL, isRoot } from '../session/control.ts';
 
 /** What lies where a bundle is to go. */
 export interface TargetPlace {
@@ -66,7 +67,7 @@ export async function lookAtTarget(
 /** An agent is not put into another one. */
 async function refuseWithin({ files }: Ports, directory: string): Promise<void> {
   for (let at = directory; ; at = dirname(at)) {
-    if (await files.exists(join(at, CONTROL, 'format')))
+    if (await isRoot(files, at))
       throw new AgentError('TARGET_OCCUPIED', `'${directory}' lies within the agent '${at}'`, {
         hints: [{ command: 'agent rehydrate BUNDLE DIR', effect: 'with a directory outside of any agent' }],
       });

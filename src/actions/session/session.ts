@@ -12,11 +12,10 @@ import { standingOf } from '../../ledger/standing.ts';
 import type { LedgerState } from '../../ledger/state.ts';
 import { FORMAT_FILE, LEDGER_FILE } from '../../store/layout.ts';
 import { checkFormat, directoryReader, type StoreReader } from '../../store/reader.ts';
+import { CONTROL, controlOf, refuseAbsent } from './control.ts';
 import type { Ports } from './ports.ts';
 import { word } from '../../core/shell.ts';
 
-/** The name of the control directory in a root. */
-export const CONTROL = '.perdure';
 /** Where a tree that a rehydrate replaced is kept, within the control directory. */
 export const OLD_TREE = 'local/old';
 
@@ -71,7 +70,8 @@ export async function openSession(ports: Ports): Promise<Session> {
  */
 export async function openRoot(ports: Ports, root: string, { unfinished = false, trusting = true } = {}): Promise<Session> {
   const { files } = ports;
-  const control = join(root, CONTROL);
+  const control = await controlOf(files, root);
+  await refuseAbsent(files, root, control);
   const reader = directoryReader(files, control, root);
   if (!unfinished && !(await files.exists(join(control, FORMAT_FILE))))
     throw new AgentError('AGENT_MISSING', `an init of '${root}' was interrupted`, {
@@ -121,7 +121,7 @@ async function rootRelation({ ports, memory, place, chain }: Pick<Session, 'port
 
 /** The agent whose ledger lies in a directory, or null; an unreadable one counts as some other agent. */
 export async function agentAt({ files }: Pick<Ports, 'files'>, root: string): Promise<Digest | null> {
-  const bytes = await files.readIfPresent(join(root, CONTROL, LEDGER_FILE)).catch(() => null);
+  const bytes = await files.readIfPresent(join(await controlOf(files, root), LEDGER_FILE)).catch(() => null);
   if (bytes === null) return null;
   try {
     return parseLine(bytes.toString('utf8', 0, Math.max(0, bytes.indexOf(0x0a)))).digest;
