@@ -1,10 +1,8 @@
 import type { Activity } from '../capture/quiet.ts';
 import { findActivity, writersOf } from '../capture/quiet.ts';
-import { AgentError, type Hint } from '../core/errors.ts';
+import { AgentError } from '../core/errors.ts';
 import { word } from '../core/shell.ts';
 import { identitiesOf, saveHost, withKnown } from '../host/home.ts';
-import { hostWords, type Invite } from '../ledger/message.ts';
-import { isHybrid } from '../ledger/policy.ts';
 import { readManifest } from '../manifest/manifest.ts';
 import { appendRecord } from './session/append-record.ts';
 import { capture, type CheckpointResult } from './checkpoint.ts';
@@ -14,6 +12,7 @@ import type { Custodian } from './custodian/custodian.ts';
 import { runHooks, type HookOutcome } from './hooks.ts';
 import { openState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
+import { refuseClassicTarget, trusted, type Target, type Trust } from './session/trust.ts';
 import { hostLabel } from './session/refusal.ts';
 import { sentTo } from './bundle/sent.ts';
 import { assertMay } from './session/may.ts';
@@ -22,14 +21,8 @@ import { readProfile } from './session/root-profile.ts';
 import { changeKeys } from './sealed/store-keys.ts';
 import { openSettled, withWriter } from './session/writer.ts';
 
-/** For whom a fence offers the agent. */
-export type FenceTarget = { readonly invite: Invite } | { readonly known: string };
-
-export interface FenceOptions {
-  readonly to?: FenceTarget | undefined;
-  /** How a stranger is trusted: by six words, or because the channel is trusted. */
-  readonly expect?: string | undefined;
-  readonly acceptNew?: boolean;
+/** For whom, and how. */
+export interface FenceOptions extends Trust {
   /** Milliseconds that running guards may go on. */
   readonly drain: number;
   /** Signs the offer, too, where the policy asks for it. */
@@ -54,13 +47,6 @@ export interface FencePlan {
   readonly guards: readonly GuardNote[];
   readonly writers: Activity['writers'];
   readonly alarms: readonly string[];
-}
-
-interface Target {
-  readonly key: Invite['by'];
-  readonly recipient: string;
-  readonly label: string;
-  readonly has: Invite['has'];
 }
 
 /** Tells what a fence would do and meet; changes nothing. */
@@ -120,48 +106,6 @@ function alreadyOffered(session: Session, { to }: FenceOptions): FenceResult | n
   return { session: { ...session, host, view }, checkpoint: null, ended: [], unseen: 0, offeredTo: hostLabel(session, key), hooks: 'none' };
 }
 
-/** The key of a host that a person names; throws HOST_UNKNOWN. Says nothing of whether it may be trusted. */
-export function keyOf(session: Pick<HostSession, 'host'>, target: FenceTarget): Invite['by'] {
-  return 'invite' in target ? target.invite.by : knownHost(session, target.known).key;
-}
-
-function knownHost({ host }: Pick<HostSession, 'host'>, name: string): HostSession['host']['known'][number] {
-  const matches = host.known.filter((one) => one.label === name || one.key === name);
-  const [match] = matches;
-  if (match !== undefined && matches.length === 1) return match;
-  throw new AgentError(
-    'HOST_UNKNOWN',
-    match === undefined ? `'${name}' is neither a file nor a host that this one knows` : `several known hosts are called '${name}'`,
-    { hints: [{ command: 'agent fence --to INVITE --accept-new', effect: "with the file that the target's `agent invite` printed" }] },
-  );
-}
-
-/** Checks that the target may be trusted: a known host, its six words, or a channel that the user vouches for. */
-function trusted(session: HostSession, { to, expect, acceptNew }: FenceOptions): Target {
-  const { known } = session.host;
-  if (to === undefined) throw new AgentError('INTERNAL', 'no target');
-  if ('known' in to) return { ...knownHost(session, to.known), has: [] };
-  const { by, recipient, label, has } = to.invite;
-  const target = { key: by, recipient, label, has };
-  if (by === session.host.key.publicKey)
-    throw new AgentError('USAGE_WRONG', 'the invite is of this host itself', {
-      hints: [{ command: 'agent invite', effect: 'is for the host that the agent moves to' }],
-    });
-  if (known.some((one) => one.key === by && one.recipient === recipient)) return target;
-  const words = hostWords({ key: by, recipient });
-  if (expect !== undefined && normalWords(expect) !== words)
-    throw new AgentError(
-      'WORDS_DIFFER',
-      `the invite's words are ${words}, not those that you expect: it was replaced on its way, or is another host's`,
-    );
-  if (expect !== undefined || acceptNew === true) return target;
-  const next: Hint[] = [
-    { command: `agent fence --to INVITE --expect ${words}`, effect: 'after the target showed you the same six words' },
-    { command: 'agent fence --to INVITE --accept-new', effect: 'where the way that the invite came is trusted, as over ssh' },
-  ];
-  throw new AgentError('HOST_UNKNOWN', `'${label}' is a stranger to this host; its words are ${words}`, { hints: next });
-}
-
 async function stopGuards(session: HostSession, drain: number): Promise<readonly GuardNote[]> {
   const { clock } = session.ports;
   sweepGuards(session);
@@ -206,13 +150,6 @@ async function quiet(session: HostSession): Promise<Activity> {
   return activity;
 }
 
-function refuseClassicTarget({ state, name }: HostSession, { recipient, label }: Target): void {
-  if (!state.hybrid || isHybrid(recipient)) return;
-  throw new AgentError('KEY_UNFIT', `'${name}' takes hybrid keys only, and the invite of '${label}' has none`, {
-    hints: [{ command: 'agent invite --pq', effect: 'on the target: prints one that has; nothing was changed' }],
-  });
-}
-
 async function offer(done: CheckpointResult, target: Target, custodian: Custodian | undefined): Promise<HostSession> {
   const { session, manifest } = done;
   const { ports, reader, state, host } = session;
@@ -240,12 +177,4 @@ function refuseAlarms(session: HostSession, alarms: CheckpointResult['facts']['a
   throw new AgentError('ALARM_OPEN', `'${session.name}' is not offered while an alarm is open: ${first.code} '${first.subject}'${more}`, {
     hints: [{ command: first.next ?? 'agent checkpoint', effect: 'after you looked; the change is then declared and signed' }],
   });
-}
-
-function normalWords(text: string): string {
-  return text
-    .trim()
-    .toLowerCase()
-    .split(/[\s-]+/)
-    .join('-');
 }

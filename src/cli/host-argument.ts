@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { FenceTarget } from '../actions/fence.ts';
+import type { FenceTarget } from '../actions/session/trust.ts';
 import { parseInvite } from '../ledger/message.ts';
 import { readDocument, type Terminal } from './terminal.ts';
 

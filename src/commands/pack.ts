@@ -1,4 +1,4 @@
-import { keyOf } from '../actions/fence.ts';
+import { keyOf } from '../actions/session/trust.ts';
 import { pack } from '../actions/pack.ts';
 import { hasHost, openSession } from '../actions/session/session.ts';
 import { AgentCommand, Args, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
