@@ -13,6 +13,7 @@ import { openSettled, withWriter } from './session/writer.ts';
 import { identitiesOf } from '../host/home.ts';
 import { CONTROL } from './session/control.ts';
 
+/** The answer to an offer. */
 export interface AnswerResult {
   readonly session: HostSession;
   /** The reply, for `agent close` on the source. */

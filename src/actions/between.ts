@@ -11,6 +11,7 @@ import { learned, openForReading } from './state/read-state.ts';
 import { findState, type StateName } from './state/revision.ts';
 import { openSession, type Session } from './session/session.ts';
 
+/** The invariants from one state to a later one. */
 export interface BetweenResult {
   readonly from: number;
   readonly to: number;

@@ -80,6 +80,7 @@ function commonLength(a: Chain, b: Chain): number {
   return at < 0 ? a.digests.length : at;
 }
 
+/** What came home. */
 export interface CloseResult {
   readonly session: HostSession;
   /** Records that came home; none where they were here already. */

@@ -10,6 +10,7 @@ export interface ContextPart {
   readonly text: string;
 }
 
+/** Identity and body, each labelled. */
 export interface ContextResult {
   readonly identity: readonly ContextPart[];
   readonly body: readonly ContextPart[];

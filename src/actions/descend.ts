@@ -25,6 +25,7 @@ import { lookAtTarget, refuseShort } from './bundle/target.ts';
 import { word } from '../core/shell.ts';
 import { isRoot } from './session/control.ts';
 
+/** What the new agent gets, and where it goes. */
 export interface DescendOptions {
   readonly directory: string;
   readonly revision?: string | undefined;
@@ -38,6 +39,7 @@ export interface DescendOptions {
   readonly proof: boolean;
 }
 
+/** The new agent. */
 export interface DescendResult extends InitResult {
   readonly parent: string;
   readonly seq: number;

@@ -8,6 +8,7 @@ import { findState } from './state/revision.ts';
 import { openSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 
+/** What differs. */
 export interface DiffResult {
   readonly from: string;
   readonly to: string;

@@ -8,6 +8,7 @@ import { openSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { word } from '../core/shell.ts';
 
+/** What a path is, by which rule, and what becomes of it. */
 export interface ExplainResult extends Classification {
   readonly path: string;
   readonly profile: string;

@@ -29,6 +29,7 @@ export interface FenceOptions extends Trust {
   readonly custodian?: Custodian | undefined;
 }
 
+/** What a fence did. */
 export interface FenceResult {
   readonly session: HostSession;
   readonly checkpoint: CheckpointResult | null;

@@ -21,6 +21,7 @@ import { openSession, type HostSession } from './session/session.ts';
 import { withWriter } from './session/writer.ts';
 import { identitiesOf } from '../host/home.ts';
 
+/** What a gc is told. */
 export interface GcOptions {
   readonly keep: Retention;
   /** Milliseconds for which what nothing needs any more stays. */
@@ -32,6 +33,7 @@ export interface GcOptions {
   readonly custodian?: Custodian | undefined;
 }
 
+/** What a gc did, or with `dryRun` would do. */
 export interface GcResult {
   /** States that were kept and given up. */
   readonly kept: number;
@@ -60,7 +62,7 @@ export async function gc(ports: Ports, options: GcOptions): Promise<GcResult> {
     const expired = states.length - kept.size;
     const after = options.dryRun ? null : await collect(session, { states, kept, custodian: options.custodian });
     const { reader, chain, control } = after?.session ?? session;
-    const pruned = await prune(ports.files, { directory: control, reader, chain }, { now, grace: options.grace, dryRun: options.dryRun });
+    const pruned = await prune(ports.files, { directory: control, reader, chain, now, grace: options.grace, dryRun: options.dryRun });
     return { kept: kept.size, expired, folded: after?.folded ?? null, pruned, seq: after?.seq ?? null };
   });
 }
@@ -79,7 +81,7 @@ export async function pruneBundle(
     await refuseForeign(await openSession(ports), target);
     const now = ports.clock.now();
     if (!ignoreClock) checkClock(chain, now);
-    return prune(ports.files, { directory: target, reader, chain }, { now, grace, dryRun });
+    return prune(ports.files, { directory: target, reader, chain, now, grace, dryRun });
   });
 }
 
@@ -97,7 +99,7 @@ export async function foldWhereMany(session: HostSession): Promise<Pick<GcResult
   checkClock(session.chain, now);
   const { session: after, folded } = await collect(session, { states: statesOf(session.chain), kept: null });
   const { control: directory, chain } = after;
-  return { folded, pruned: await prune(ports.files, { directory, reader: after.reader, chain }, { now, grace: GRACE }) };
+  return { folded, pruned: await prune(ports.files, { directory, reader: after.reader, chain, now, grace: GRACE }) };
 }
 
 async function collect(

@@ -22,6 +22,7 @@ const STOP_GRACE = 5000;
 /** Milliseconds between two looks at the right to act. */
 const LOOK = 200;
 
+/** What a guard runs, and how. */
 export interface GuardOptions {
   readonly command: readonly string[];
   readonly shared: boolean;

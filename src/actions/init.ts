@@ -31,6 +31,7 @@ import { underLock } from './session/writer.ts';
 import { word } from '../core/shell.ts';
 import { controlOf, isRoot, placeControl } from './session/control.ts';
 
+/** What an agent is made of. */
 export interface InitOptions {
   /** The directory to adopt, made where it does not exist. */
   readonly directory: string;
@@ -49,6 +50,7 @@ export interface InitOptions {
   readonly parent?: InitRecord['parent'];
 }
 
+/** The agent, and what a person should know of it. */
 export interface InitResult {
   readonly session: Session;
   readonly profile: string;

@@ -15,6 +15,7 @@ import { word } from '../core/shell.ts';
 /** Programs that a body often needs, looked for on PATH. */
 const TOOLS: readonly string[] = ['age', 'bash', 'git', 'node', 'python3', 'rsync', 'sqlite3', 'ssh'];
 
+/** An invite, and how to recognise it. */
 export interface InviteResult {
   /** The document, for `agent fence --to`. */
   readonly document: string;

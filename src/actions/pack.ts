@@ -16,6 +16,7 @@ import { noteSent } from './bundle/sent.ts';
 import { openSession, type Session } from './session/session.ts';
 import { word } from '../core/shell.ts';
 
+/** What goes into a bundle, and where it goes. */
 export interface PackOptions {
   readonly revision?: string | undefined;
   /** A `.tar` file, a directory, or `-` for `write`. */
@@ -34,6 +35,7 @@ export interface PackOptions {
   readonly checkMedium?: boolean;
 }
 
+/** What was written. */
 export interface PackResult {
   readonly session: Session;
   readonly output: string;

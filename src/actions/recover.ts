@@ -28,6 +28,7 @@ import { underLock } from './session/writer.ts';
 import { word } from '../core/shell.ts';
 import { CONTROL } from './session/control.ts';
 
+/** From what, into what, by whose key, and how a person is asked. */
 export interface RecoverOptions {
   readonly bundles: readonly string[];
   readonly input: Input;
@@ -55,6 +56,7 @@ export interface RecoverPlan {
   readonly secrets: readonly string[];
 }
 
+/** What was brought back. */
 export interface RecoverResult extends RecoverPlan {
   readonly session: HostSession;
   readonly path: string;

@@ -25,6 +25,7 @@ import { lookAtTarget, refuseRequirements, refuseShort, type TargetPlace } from 
 import { underLock } from './session/writer.ts';
 import { controlOf, CONTROL } from './session/control.ts';
 
+/** What a rehydrate is told. */
 export interface RehydrateOptions {
   readonly bundles: readonly string[];
   readonly input: Input;
@@ -34,6 +35,7 @@ export interface RehydrateOptions {
   readonly searchPath: string;
 }
 
+/** What a rehydrate put in place, or with `dryRun` would. */
 export interface RehydrateResult {
   readonly name: string;
   readonly agent: Digest;

@@ -24,6 +24,7 @@ import { openSettled, withWriter } from './session/writer.ts';
 import { word } from '../core/shell.ts';
 import { stagingIn } from './session/control.ts';
 
+/** The state that is wanted, and paths of it. */
 export interface RestoreOptions {
   readonly revision: string;
   /** Paths below the root; none for the whole tree. */
@@ -45,6 +46,7 @@ export interface RestorePlan {
   readonly stay: number;
 }
 
+/** What went back. */
 export interface RestoreResult extends RestorePlan {
   readonly session: HostSession;
   /** The record that says so, or null where nothing had to change. */

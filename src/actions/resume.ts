@@ -9,12 +9,14 @@ import type { HostSession } from './session/session.ts';
 import { readersOf } from './sealed/store-keys.ts';
 import { openSettled, withWriter } from './session/writer.ts';
 
+/** What a person asserts, if anything. */
 export interface ResumeOptions {
   readonly assert?: 'here' | 'accept-loss' | undefined;
   /** Why, in the words of the person who says so; required with `assert`. */
   readonly reason?: string | undefined;
 }
 
+/** Whether it may act again. */
 export interface ResumeResult {
   readonly session: HostSession;
   readonly recorded: boolean;

@@ -10,6 +10,7 @@ import type { HostSession } from './session/session.ts';
 import { readersOf } from './sealed/store-keys.ts';
 import { openSettled, withWriter } from './session/writer.ts';
 
+/** Who revokes, and how a person is asked. */
 export interface RevokeOptions {
   readonly custodian: Custodian;
   /** Tells a person what a revoke does and gives back the reason; throws where nobody says so. */

@@ -13,6 +13,7 @@ import { openSession, type Session } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
 
+/** Who this is, who may act and why, and what to type next. */
 export interface StatusResult {
   readonly name: string;
   readonly agent: string;

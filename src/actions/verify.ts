@@ -15,6 +15,7 @@ import { findRoot, openRoot } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { controlOf } from './session/control.ts';
 
+/** What was proved, and what was found. */
 export interface VerifyResult {
   readonly subject: string;
   readonly agent: string;

@@ -31,6 +31,7 @@ const SQLITE = Buffer.from('SQLite format 3\0');
 const APPLEDOUBLE = Buffer.from([0, 5, 0x16, 7]);
 /** Fixed cuts: database pages change in place, everything else grows at its end or changes whole. */
 const DATABASE_CUT = 16 * 1024;
+/** What is no database is cut so. */
 export const CUT = 128 * 1024;
 /** The end of a longer file is cut at powers of two from CUT / 2 down to this, so that appending stores little again. */
 const LEAST_CUT = 8 * 1024;

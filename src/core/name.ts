@@ -11,6 +11,7 @@ export type RelPath = Brand<string, 'RelPath'>;
 /** A name as the formats write it: a string, or base64 of bytes that are not UTF-8. */
 export type StoredName = string | { readonly b64: string };
 
+/** The root itself. */
 export const ROOT_PATH = '' as RelPath;
 
 const LONE = /[\udc80-\udcff]/;

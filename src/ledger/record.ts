@@ -12,6 +12,7 @@ export type AgentId = Brand<Digest, 'AgentId'>;
 export type Epoch = Brand<number, 'Epoch'>;
 /** What a checkpoint can declare: a change that would else raise an alarm. */
 export type Declaration = (typeof DECLARATIONS)[number];
+/** All declarations. */
 export const DECLARATIONS = ['identity-update', 'evolve', 'memory-repair'] as const;
 
 /** What a policy can ask a recovery key's signature for: a declared change, a change of readers, an offer, states given up. */
@@ -43,6 +44,7 @@ interface Later extends Base {
   readonly prev: Digest;
   readonly agent: AgentId;
 }
+/** The first record, whose digest is the agent. */
 export interface InitRecord extends Base {
   readonly kind: 'init';
   readonly recipient: string;
@@ -52,6 +54,7 @@ export interface InitRecord extends Base {
   /** The record of another agent from which this one descends, where a proof was asked for. */
   readonly parent?: { readonly agent: AgentId; readonly seq: number; readonly digest: Digest };
 }
+/** Who reads from now on, and by which store keys. */
 export interface KeysRecord extends Later {
   readonly kind: 'keys';
   readonly readers: readonly string[];
@@ -98,6 +101,7 @@ interface RevokeRecord extends Later {
   readonly offer: Digest;
   readonly sealed: string;
 }
+/** A recovery key gives the agent to another host. */
 export interface RecoverRecord extends Later {
   readonly kind: 'recover';
   readonly holder: PublicKey;
@@ -116,6 +120,7 @@ interface RestoreRecord extends Later {
   /** The older state that it was taken from, whole or in part. */
   readonly of: Digest;
 }
+/** States are given up, packs were folded. */
 export interface GcRecord extends Later {
   readonly kind: 'gc';
   /** Ranges of seqs, both ends included, whose states are given up. */

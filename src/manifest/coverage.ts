@@ -20,6 +20,7 @@ export interface Coverage {
 /** The counted part of a coverage, while a walk goes on. */
 export type Counter = { -readonly [K in Exclude<keyof Coverage, 'complete' | 'bytes' | 'walked'>]: number } & { bytes: bigint };
 
+/** A counter at zero. */
 export function newCounter(): Counter {
   return { included: 0, volatile: 0, host: 0, special: 0, unreadable: 0, vanished: 0, changed: 0, bytes: 0n };
 }

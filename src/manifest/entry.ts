@@ -14,6 +14,7 @@ interface Attributes {
   readonly class: FileClass;
   readonly flags?: readonly string[];
 }
+/** A regular file. */
 export interface FileEntry extends Attributes {
   readonly type: 'file';
   readonly size: string;
@@ -27,6 +28,7 @@ export interface FileEntry extends Attributes {
   /** The file had holes: chunks of zeros are left unwritten. */
   readonly sparse?: true;
 }
+/** A directory; its own entries are in its pages. */
 export interface DirectoryEntry extends Attributes {
   readonly type: 'directory';
   readonly pages: readonly Digest[];

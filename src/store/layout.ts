@@ -5,12 +5,17 @@ export const FORMAT_LINE = 'perdure 1\n';
 
 /** Names of the travelling files, relative to a control directory or a bundle. */
 export const FORMAT_FILE = 'format';
+/** The ledger. */
 export const LEDGER_FILE = 'ledger.jsonl';
 /** A script that checks a bundle with common tools; what it says counts as much as where it came from. */
 export const SCRIPT_FILE = 'verify.sh';
+/** A manifest. */
 export const manifestFile = (digest: Digest): string => `manifests/${digest}.json`;
+/** A page of packs. */
 export const packListFile = (digest: Digest): string => `packlists/${digest}.json`;
+/** A pack. */
 export const packFile = (digest: Digest): string => `packs/${digest.slice(0, 2)}/${digest}.age`;
+/** The envelope of a store key that the ledger names. */
 export const envelopeFile = (storeKey: string): string => `keys/${storeKey}.age`;
 /** An envelope that the ledger does not name; it carries its own digest. */
 export const grantFile = (storeKey: string, digest: Digest): string => `keys/${storeKey}.${digest}.age`;

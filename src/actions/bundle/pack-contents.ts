@@ -27,6 +27,7 @@ import { sentTo } from './sent.ts';
 import type { Session } from '../session/session.ts';
 import { identitiesOf } from '../../host/home.ts';
 
+/** What a bundle is to hold. */
 export interface ContentsOptions {
   readonly revision?: string | undefined;
   readonly includeSecrets: boolean;

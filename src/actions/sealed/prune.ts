@@ -28,8 +28,21 @@ export interface Pruned {
  */
 export async function prune(
   files: Files,
-  { directory, reader, chain }: { readonly directory: string; readonly reader: StoreReader; readonly chain: Chain },
-  { now, grace, dryRun = false }: { readonly now: number; readonly grace: number; readonly dryRun?: boolean },
+  {
+    directory,
+    reader,
+    chain,
+    now,
+    grace,
+    dryRun = false,
+  }: {
+    readonly directory: string;
+    readonly reader: StoreReader;
+    readonly chain: Chain;
+    readonly now: number;
+    readonly grace: number;
+    readonly dryRun?: boolean;
+  },
 ): Promise<Pruned> {
   const read = (name: string): Promise<Buffer | null> => reader.read(name);
   const needed = new Set<string>();

@@ -6,6 +6,7 @@ export function sshString(bytes: Uint8Array | string): Buffer {
   return Buffer.concat([length, body]);
 }
 
+/** A number of four bytes, the highest first. */
 export function sshUint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
