@@ -19,7 +19,8 @@ export function asTyped(
   { name, directory }: { readonly name: 'agent' | 'perdure'; readonly directory: string | undefined },
 ): string {
   return text.replace(/^(next: (?:[^#\n]*(?:&&|;|\|) )?)agent ([^\n]*)/gm, (_, before: string, rest: string) => {
-    const where = directory === undefined || ELSEWHERE.test(rest) ? '' : `-C ${word(directory)} `;
+    const where =
+      directory === undefined || ELSEWHERE.test(rest) || / {3}# .*\bon the (source|target)\b/.test(rest) ? '' : `-C ${word(directory)} `;
     return `${before}${name} ${where}${rest}`;
   });
 }
