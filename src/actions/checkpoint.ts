@@ -9,6 +9,7 @@ import type { LedgerState } from '../ledger/state.ts';
 import { encodeFacts, writeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
 import { encodeManifest } from '../manifest/manifest.ts';
 import { manifestFile, packListFile } from '../store/layout.ts';
+import { openStoreKeys } from '../store/envelope.ts';
 import { appendPacks, type PackEntry, type PackListPage } from '../store/packlist.ts';
 import { appendRecord, type Draft } from './session/append-record.ts';
 import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './state/assess.ts';
@@ -21,7 +22,7 @@ import { openSession, type HostSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
 import { openStoreWriter } from './sealed/store-writer.ts';
-import { changeKeys, freshStoreKeys } from './sealed/store-keys.ts';
+import { changeKeys, freshStoreKeys, type KeyChange } from './sealed/store-keys.ts';
 import { withWriter } from './session/writer.ts';
 import { identitiesOf } from '../host/home.ts';
 
@@ -116,7 +117,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     const mainPacks = await store.writers.main.finish(encodeFacts(facts));
     const secrets = found.secrets.length === 0 ? undefined : (secretPacks.at(-1)?.digest ?? previous?.manifest.secrets);
     const manifest = await writeManifest(session, { previous, packs: [...secretPacks, ...mainPacks], facts: lastOf(mainPacks), secrets });
-    const ready = fresh === null ? session : await changeKeys(session, { fresh });
+    const ready = fresh === null ? session : await changeKeys(session, { fresh, ...(await keysOfOthers(session)) });
     const after = await appendRecord(ready, draftOf(manifest, options), { custodian: options.custodian });
     await keepFacts(after, manifest, facts);
     const storedBytes = [...secretPacks, ...mainPacks].reduce((sum, pack) => sum + pack.size, 0);
@@ -182,6 +183,17 @@ async function writeManifest({ ports, control, state }: HostSession, { previous,
   });
   await ports.files.create(join(control, manifestFile(digest)), text);
   return digest;
+}
+
+/**
+ * What a new holder seals to itself with its first store keys: those of the holder before, some of which it opens by a grant
+ * alone, which no backup of its own would have.
+ */
+async function keysOfOthers({ chain, host, reader, state }: HostSession): Promise<Pick<KeyChange, 'again'>> {
+  const newest = chain.records.findLast(({ record }) => record.kind === 'keys');
+  if (newest === undefined || newest.record.by === host.key.publicKey) return {};
+  const keys = await openStoreKeys(reader, Object.values(state.keys.storeKeys), identitiesOf(host));
+  return { again: { keys, ids: [...keys.keys()] } };
 }
 
 /** The pages to go on from: those of the state before, or shorter ones where its packs were folded since. */

@@ -130,6 +130,25 @@ describe('what lies in keys/', () => {
     expect(await status(stage.a)).toBe(0);
   });
 
+  test('a new holder has the secrets of before in a backup of its own', async () => {
+    const stage = await arrived(temporary());
+    const b = at(stage.b, stage.away);
+    await promote(b);
+    writeFileSync(join(stage.away, 'private/memory/note-1.md'), 'on b\n');
+    await checkpoint(b);
+    await carry(b, join(stage.directory, 'nas'));
+    rmSync(stage.away, { recursive: true });
+    const { missingSecrets } = await rehydrate(stage.b, {
+      bundles: [join(stage.directory, 'nas')],
+      directory: stage.away,
+      dryRun: false,
+      input: nothing(),
+      searchPath: PATH,
+    });
+    expect(missingSecrets).toEqual([]);
+    expect(readFileSync(join(stage.away, 'private/secrets/chat.env'), 'utf8')).toContain('canary');
+  });
+
   test('the grant by which a new holder opens older secrets outlives gc', async () => {
     const stage = await arrived(temporary());
     const b = at(stage.b, stage.away);
