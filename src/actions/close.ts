@@ -39,8 +39,8 @@ export async function closeByBundle(ports: Ports, source: { readonly path: strin
       const here = compareSeen(newer, seenOf(chain.state));
       if (here !== 'contained' || !['contained', 'none'].includes(compareSeen(newer, memory?.seen ?? null)))
         throw refusal(session, { allowed: false, obstacle: here === 'behind' ? 'STALE' : 'FORKED', condition: 'seen' });
-      if (!newer.digests.includes(chain.state.head))
-        await ports.files.replace(join(control, 'local', 'dropped', `${chain.state.head}.jsonl`), chainText(chain.records));
+      const isDropped = !newer.digests.includes(chain.state.head);
+      if (isDropped) await ports.files.replace(join(control, 'local', 'dropped', `${chain.state.head}.jsonl`), chainText(chain.records));
       await bringKeys(session, newer, reader);
       await ports.files.replace(join(control, LEDGER_FILE), chainText(newer.records));
       await noteSeen(session, newer.state);
@@ -49,6 +49,7 @@ export async function closeByBundle(ports: Ports, source: { readonly path: strin
         session: (await openRoot(ports, root)) as HostSession,
         added: newer.records.length - commonLength(chain, newer),
         answer: last,
+        isDropped,
       };
     }),
   );
@@ -86,6 +87,8 @@ export interface CloseResult {
   /** Records that came home; none where they were here already. */
   readonly added: number;
   readonly answer: 'promote' | 'decline' | 'recover' | null;
+  /** Whether records of this host were given up; they are kept as proof. */
+  readonly isDropped?: boolean;
   /** Whether a bundle is of a branch that a recover gave up. */
   readonly givenUp?: boolean;
 }

@@ -25,13 +25,13 @@ export default class Close extends AgentCommand {
   }
 }
 
-function textOf({ session, added, answer, givenUp }: CloseResult): string {
+function textOf({ session, added, answer, givenUp, isDropped }: CloseResult): string {
   const epoch = `epoch ${String(session.state.epoch)}`;
   if (answer === 'promote') return `${session.name} has moved (${epoch}); this host may not act as it`;
   if (answer === 'decline') return `${session.name} was declined; it may act here again`;
   if (givenUp === true) return `the bundle is of a branch of ${session.name} that a recover gave up; nothing was taken from it`;
   if (added === 0) return `the ledger of ${session.name} here has all that the bundle has`;
-  return `${String(added)} record${added === 1 ? '' : 's'} came home (${epoch})\nnext: agent status   # who may act now`;
+  return `${String(added)} record${added === 1 ? '' : 's'} came home (${epoch})${isDropped === true ? '; what this host recorded beside them is given up, and kept in .perdure/local/dropped' : ''}\nnext: agent status   # who may act now`;
 }
 
 /** Whether a path is a bundle and no message: a directory, or a file that does not begin as JSON. */
