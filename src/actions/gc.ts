@@ -7,7 +7,7 @@ import { ChunkIndex } from '../store/chunk-index.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { appendRecord } from './session/append-record.ts';
 import { withBundle } from './bundle/bundle.ts';
-import { refuseForeign } from './bundle/bundle-target.ts';
+import { noInput, refuseForeign } from './bundle/bundle-target.ts';
 import { packsOf } from './state/check-store.ts';
 import type { Custodian } from './custodian/custodian.ts';
 import { foldPacks, smallPacks, type FoldResult } from './sealed/fold.ts';
@@ -83,10 +83,6 @@ export async function pruneBundle(
     if (!ignoreClock) checkClock(chain, now);
     return prune(ports.files, { directory: target, reader, chain, now, grace, dryRun });
   });
-}
-
-async function* noInput(): AsyncGenerator<Uint8Array> {
-  // A bundle by its path reads no standard input.
 }
 
 /** What a checkpoint does where small packs have grown many: folds them, gives no state up, and removes what had its time. */

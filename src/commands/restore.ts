@@ -14,7 +14,7 @@ export default class Restore extends AgentCommand {
   static override examples = [
     'agent restore HEAD~1 private/memory --dry-run',
     'agent restore 42 --yes',
-    'agent restore 42 private/self.json --to /tmp/look',
+    'agent restore 42 private/self.json --to ../look',
   ];
   static override statuses = ['3 secrets missing', '11 something runs or writes', '12 no key fits', '14 may not act'];
   static override strict = false;

@@ -109,21 +109,7 @@ export async function createHost(
   // A crash between the two files leaves a key that no agent knows; the next call makes another.
   if (!(await files.create(join(directory, 'host.key'), exportSigningKey(key, machine.label))))
     return adoptHost(files, { directory, machine, identity, recipient });
-  const home = await homeId(files, directory, machine);
-  const host = {
-    directory,
-    key,
-    identity,
-    recipient,
-    hybrid: null,
-    label: machine.label,
-    known: [],
-    allowed: [],
-    noted: home,
-    actual: home,
-  };
-  await saveHost(files, host);
-  return host;
+  return saveNew(files, { directory, machine, identity, recipient }, key);
 }
 
 /** Takes the key that is there: another process made it just now, or a crash left it without host.json. */
@@ -132,6 +118,14 @@ async function adoptHost(files: Files, { directory, machine, identity, recipient
   if (there !== null) return there;
   const key = importSigningKey((await files.read(join(directory, 'host.key'))).toString('utf8'));
   if (key === null) throw damaged(directory, 'host.key is no Ed25519 key');
+  return saveNew(files, { directory, machine, identity, recipient }, key);
+}
+
+async function saveNew(
+  files: Files,
+  { directory, machine, identity, recipient }: Parameters<typeof createHost>[1],
+  key: Host['key'],
+): Promise<Host> {
   const home = await homeId(files, directory, machine);
   const host = {
     directory,

@@ -38,7 +38,7 @@ async function refuseOther(
       hints: [{ command: `agent pack -o ${word(`${path}.new.tar`)}`, effect: 'another name; nothing was changed' }],
     });
   if (directory || !isRegular) throw occupied(isRegular ? 'is a file, and a bundle directory is wanted' : 'is no regular file');
-  await withBundle(session.ports, { path, input: nothingToRead() }, (bundle) => {
+  await withBundle(session.ports, { path, input: noInput() }, (bundle) => {
     refuseNewer(session, path, bundle.chain);
     return Promise.resolve();
   }).catch((error: unknown) => {
@@ -47,7 +47,8 @@ async function refuseOther(
   });
 }
 
-async function* nothingToRead(): AsyncGenerator<Uint8Array> {
+/** The standard input of what names its bundle by a path. */
+export async function* noInput(): AsyncGenerator<Uint8Array> {
   // A bundle by its path reads no standard input.
 }
 
