@@ -1,6 +1,6 @@
 // A month of quarter hours: 2,880 checkpoints of a slightly changing tree, through the clock port, with the retention of a
 // cron line once a day. Prints bytes of the store over unique bytes of content, and what the last checkpoints cost over the
-// first ones. Not timed against peers; run it with: node bench/month.js [CHECKPOINTS]
+// first ones. Not timed against peers; run it with: node bench/bundled.js month [CHECKPOINTS]
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import * as nodeFs from 'node:fs';
 import { createHash, randomBytes } from 'node:crypto';
@@ -12,6 +12,7 @@ import { gc } from '../src/actions/gc.ts';
 import { init } from '../src/actions/init.ts';
 import type { Ports } from '../src/actions/session/ports.ts';
 import { verify } from '../src/actions/verify.ts';
+import { ownThread } from '../src/core/job.ts';
 import { createFiles } from '../src/core/files.ts';
 import { readMachine } from '../src/providers/machine.ts';
 import { createProcessTable } from '../src/providers/processes.ts';
@@ -26,6 +27,7 @@ let now = start;
 const ports: Ports = {
   files: createFiles(nodeFs),
   clock: { now: () => now, sleep: () => Promise.resolve() },
+  threads: ownThread,
   processes: createProcessTable(),
   machine: readMachine(),
   random: randomBytes,

@@ -1,11 +1,12 @@
 // Measures us and what people use today at the same work, on the same tree, in turn, in one run:
-//   node bench/run.js [--size small|full|million|large] [--rounds N] [--only WORK,…] [--at DIR] [--json]
+//   npm run bench -- [--size small|full|million|large] [--rounds N] [--only WORK,…] [--ours] [--at DIR] [--json]
 // Prints medians, ratios and peak memory. Ends with 1 where a contender is not installed; never because something is slow.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isInstalled, measure, median } from './measure.js';
+import { smallRows } from './small.js';
 import { SIZES, buildTree } from './tree.js';
 import { OURS, WORKS, freshStores, places, storeBytes } from './works.js';
 
@@ -22,8 +23,9 @@ const { values } = parseArgs({
 const size = SIZES[values.size];
 if (size === undefined) throw new Error(`--size is one of ${Object.keys(SIZES).join(', ')}`);
 const only = values.only?.split(',');
-const unknown = only?.find((id) => !WORKS.some((work) => work.id === id));
-if (unknown !== undefined) throw new Error(`--only names no work '${unknown}'; known: ${WORKS.map((work) => work.id).join(', ')}`);
+const known = [...WORKS.map((work) => work.id), 'small'];
+const unknown = only?.find((id) => !known.includes(id));
+if (unknown !== undefined) throw new Error(`--only names no work '${unknown}'; known: ${known.join(', ')}`);
 const say = (line) => process.stderr.write(`${line}\n`);
 
 /** What a contender needs beside a shell. */
@@ -61,7 +63,9 @@ async function run(work, tree, round) {
     measure('sync', { cwd: directory, env: place.env });
     const taken = measure(work.lines[name], { cwd: directory, env: place.env, statuses: name === OURS ? [0, 3] : [0] });
     note(figures.get(work.id), name, taken);
-    say(`round ${round + 1}  ${work.name.padEnd(30)} ${name.padEnd(18)} ${taken.seconds.toFixed(2)} s  ${(taken.memory ?? 0).toFixed(0)} MiB`);
+    say(
+      `round ${round + 1}  ${work.name.padEnd(30)} ${name.padEnd(18)} ${taken.seconds.toFixed(2)} s  ${(taken.memory ?? 0).toFixed(0)} MiB`,
+    );
   }
   if (work.stored === undefined) return;
   const after = storeBytes(place);
@@ -102,24 +106,55 @@ function lineOf({ work, contender, seconds, bytes, memory, ratio, target }) {
 
 try {
   mkdirSync(place.root);
-  say(`building the tree '${values.size}' …`);
-  const tree = await buildTree(place.root, size, { sources: [new URL('../node_modules', import.meta.url).pathname, '/usr/share/doc', '/usr/share/perl', '/usr/lib/python3'] });
-  // Works change the tree and the stores for those after them, so that all up to the last one wanted are run.
+  const small = only === undefined || only.includes('small') ? smallRows(directory, { runs: values.size === 'small' ? 3 : 30 }) : null;
   const wanted = WORKS.filter((work) => only === undefined || only.includes(work.id));
+  if (wanted.length > 0) await measureAll(wanted);
+  report(wanted.flatMap(rowsOf), small);
+  process.exitCode = missing.size > 0 ? 1 : 0;
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+async function measureAll(wanted) {
+  say(`building the tree '${values.size}' …`);
+  const tree = await buildTree(place.root, size, {
+    sources: [new URL('../node_modules', import.meta.url).pathname, '/usr/share/doc', '/usr/share/perl', '/usr/lib/python3'],
+  });
+  // Works change the tree and the stores for those after them, so that all up to the last one wanted are run.
   const until = WORKS.indexOf(wanted.at(-1));
   for (let round = 0; round < Number(values.rounds); round++) {
     freshStores(place, contenders);
     for (const work of WORKS.slice(0, until + 1)) await run(work, tree, round);
   }
-  const rows = wanted.flatMap(rowsOf);
-  if (values.json) console.log(JSON.stringify({ size: values.size, rounds: Number(values.rounds), node: process.version, rows, missing: [...missing] }, null, 2));
-  else {
+}
+
+function report(rows, small) {
+  if (values.json) {
+    console.log(
+      JSON.stringify(
+        { size: values.size, rounds: Number(values.rounds), node: process.version, rows, small, missing: [...missing] },
+        null,
+        2,
+      ),
+    );
+    return;
+  }
+  if (rows.length > 0) {
     console.log('| work                                 | contender        |       median |     peak | ours/… | target      |');
     console.log('| ------------------------------------ | ---------------- | ------------ | -------- | ------ | ----------- |');
     for (const row of rows) console.log(lineOf(row));
-    if (missing.size > 0) console.log(`\nnot measured, because it is not installed: ${[...missing].join(', ')}`);
   }
-  process.exitCode = missing.size > 0 ? 1 : 0;
-} finally {
-  rmSync(directory, { recursive: true, force: true });
+  if (small !== null) {
+    console.log('\n| small command (least of many runs) | milliseconds | over bare node | target |');
+    console.log('| ---------------------------------- | ------------ | -------------- | ------ |');
+    for (const { name, ms, over, target } of small.rows)
+      console.log(
+        `| ${name.padEnd(34)} | ${ms.toFixed(0).padStart(12)} | ${over.toFixed(0).padStart(14)} | ${String(target).padStart(3)} ${over <= target ? 'ok' : 'MISSED'} |`,
+      );
+    const { short, long, ratio, target } = small.ledger;
+    console.log(
+      `\nstatus with a ledger of 10,000 records: ${long.toFixed(0)} ms, of 10: ${short.toFixed(0)} ms, ratio ${ratio.toFixed(2)} (target ${target}${ratio <= target ? ' ok' : ' MISSED'})`,
+    );
+  }
+  if (missing.size > 0) console.log(`\nnot measured, because it is not installed: ${[...missing].join(', ')}`);
 }

@@ -17,7 +17,8 @@ export const SIZES = {
   large: { files: 50_000, logs: 96, log: [190, 210], databases: 2, database: 200 },
 };
 
-const TEXT = /\.(js|cjs|mjs|ts|md|txt|html|json|css|yml|yaml|py|pl|pm|c|h|go|rs|sh|changelog)$|^(README|LICENSE|NEWS|copyright|changelog|AUTHORS)/i;
+const TEXT =
+  /\.(js|cjs|mjs|ts|md|txt|html|json|css|yml|yaml|py|pl|pm|c|h|go|rs|sh|changelog)$|^(README|LICENSE|NEWS|copyright|changelog|AUTHORS)/i;
 
 /** Numbers from 0 to 1 that a seed determines (mulberry32). */
 function randomFrom(seed) {
@@ -184,15 +185,24 @@ class Changes {
   async some() {
     const { logs, databases, pool, random, size } = this.#tree;
     this.#round++;
-    for (const log of logs) appendFileSync(log, message(pool, random, 5_000_000 + this.#round).padEnd(1024).slice(0, 1024));
+    for (const log of logs)
+      appendFileSync(
+        log,
+        message(pool, random, 5_000_000 + this.#round)
+          .padEnd(1024)
+          .slice(0, 1024),
+      );
     const count = Math.round((size.database * MIB) / 1290);
     for (const [at, database] of databases.entries()) {
       const updates = [];
       for (let row = 0; row < 100; row++)
-        updates.push(
-          `UPDATE messages SET content=${quoted(pool.excerpt(900))} WHERE id=${1 + Math.floor(random() * count)};\n`,
-        );
-      await sqlite(database, ['BEGIN;\n', ...updates, 'COMMIT;\n', ...rows(pool, random, at * 10_000_000 + 5_000_000 + this.#round * 1000, 1000)]);
+        updates.push(`UPDATE messages SET content=${quoted(pool.excerpt(900))} WHERE id=${1 + Math.floor(random() * count)};\n`);
+      await sqlite(database, [
+        'BEGIN;\n',
+        ...updates,
+        'COMMIT;\n',
+        ...rows(pool, random, at * 10_000_000 + 5_000_000 + this.#round * 1000, 1000),
+      ]);
     }
   }
 }

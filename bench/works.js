@@ -48,7 +48,10 @@ const pipe = 'tar c --exclude=.perdure ada | zstd -3 -q | age -r "$(age-keygen -
 /** Fresh stores for everybody. */
 export function freshStores(place, contenders) {
   const { directory, env, stores } = place;
-  for (const path of [...Object.values(stores), ...['host', 'other-host', 'restic-cache', 'borg-base', 'age.key', 'no-host'].map((one) => join(directory, one))])
+  for (const path of [
+    ...Object.values(stores),
+    ...['host', 'other-host', 'restic-cache', 'borg-base', 'age.key', 'no-host'].map((one) => join(directory, one)),
+  ])
     rmSync(path, { recursive: true, force: true });
   const run = (line) => measure(line, { cwd: directory, env });
   run(`${agent} -C ada init --no-recovery`);
@@ -98,7 +101,11 @@ export const WORKS = [
       );
       rmSync(join(directory, 'packed.tar'), { force: true });
     },
-    lines: { [OURS]: `${agent} -C ada pack -o ../packed.tar`, cp: 'cp bundle.tar copy.tar', 'cp and sync': 'cp bundle.tar copied.tar && sync -d copied.tar' },
+    lines: {
+      [OURS]: `${agent} -C ada pack -o ../packed.tar`,
+      cp: 'cp bundle.tar copy.tar',
+      'cp and sync': 'cp bundle.tar copied.tar && sync -d copied.tar',
+    },
     between: ({ directory }) => {
       for (const name of ['packed.tar', 'copy.tar', 'copied.tar']) rmSync(join(directory, name), { force: true });
     },
@@ -110,7 +117,10 @@ export const WORKS = [
     before: (_, { directory, env, sealed }) => {
       rmSync(sealed, { recursive: true, force: true });
       mkdirSync(sealed);
-      measure('tar x -C sealed -f bundle.tar && cd sealed && find . -type f -print0 | xargs -0 sha256sum >../sums', { cwd: directory, env });
+      measure('tar x -C sealed -f bundle.tar && cd sealed && find . -type f -print0 | xargs -0 sha256sum >../sums', {
+        cwd: directory,
+        env,
+      });
     },
     lines: { [OURS]: `PERDURE_HOST_DIR="$NO_HOST" ${agent} verify sealed`, 'sha256sum -c': 'cd sealed && sha256sum --quiet -c ../sums' },
     targets: { 'sha256sum -c': 0.5 },
@@ -143,7 +153,13 @@ export const WORKS = [
   },
 ];
 
-/** Bytes in the stores of those that keep several states. */
+/** Bytes in the stores of those that keep several states: without caches, as those of restic and borg lie elsewhere. */
 export function storeBytes({ stores }) {
-  return Object.fromEntries(Object.entries(stores).filter(([, path]) => existsSync(path)).map(([name, path]) => [name, bytesBelow(path)]));
+  const bytes = Object.fromEntries(
+    Object.entries(stores)
+      .filter(([, path]) => existsSync(path))
+      .map(([name, path]) => [name, bytesBelow(path)]),
+  );
+  const caches = bytesBelow(join(stores[OURS], 'local'));
+  return { ...bytes, [OURS]: bytes[OURS] - caches, [`${OURS}, caches`]: caches };
 }

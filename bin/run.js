@@ -2,4 +2,4 @@
 import module from 'node:module';
 module.enableCompileCache?.();
 const { run } = await import('../dist/program.js');
-process.exitCode = await run();
+process.exitCode = await run(new URL('../dist/worker.js', import.meta.url));

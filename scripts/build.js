@@ -8,7 +8,7 @@ import './generate.js';
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 rmSync(new URL('../dist/', import.meta.url), { recursive: true, force: true });
 const result = await build({
-  entryPoints: { program: 'src/program.ts', manual: 'src/manual.ts' },
+  entryPoints: { program: 'src/program.ts', manual: 'src/manual.ts', worker: 'src/worker.ts' },
   outdir: 'dist',
   absWorkingDir: new URL('..', import.meta.url).pathname,
   bundle: true,
@@ -17,6 +17,7 @@ const result = await build({
   platform: 'node',
   target: 'node20.19',
   minifySyntax: true,
+  minifyWhitespace: true,
   external: ['typescript', 'ts-node', 'tsx'],
   define: { 'process.env.OCLIF_TS_NODE': '"0"', PERDURE_VERSION: JSON.stringify(version) },
   banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },

@@ -58,7 +58,7 @@ const groups: Program['groups'] = [
 /** The whole program. */
 export const program: Program = { version: PERDURE_VERSION, commands, groups };
 
-/** Runs the program for this process; resolves to the exit status. */
-export async function run(): Promise<number> {
-  return main(program, process.argv.slice(2), processTerminal());
+/** Runs the program for this process, with threads of the script `worker`; resolves to the exit status. */
+export async function run(worker: URL): Promise<number> {
+  return main(program, process.argv.slice(2), { terminal: processTerminal(), worker });
 }

@@ -67,17 +67,17 @@ async function givenAnswer(ports: Ports, kind: 'promote' | 'decline'): Promise<A
 }
 
 async function checkOffered(session: HostSession): Promise<readonly string[]> {
-  const { reader, state, host, root } = session;
+  const { ports, reader, state, host, root } = session;
   // Every signature again, whatever this host verified before.
-  const { chain } = await openRoot(session.ports, root, { trusting: false });
-  const sealed = await checkSealed(reader, chain);
+  const { chain } = await openRoot(ports, root, { trusting: false });
+  const sealed = await checkSealed(reader, chain, ports);
   const [bad] = sealed.findings;
   if (bad !== undefined)
     throw new AgentError('BUNDLE_DAMAGED', `the store of '${session.name}' here is not whole: ${bad.subject}`, {
       hints: [{ command: 'agent verify', effect: 'lists all; copy it again from the source' }],
     });
   const manifest = state.offer?.manifest ?? state.head;
-  const opened = await checkOpened({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host) });
+  const opened = await checkOpened({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host), threads: ports.threads });
   const profile = await readProfile(session);
   const { changes, missingSecrets } = await compareLive(session, opened, { root, profile, trustIndex: false });
   const [first] = changes;

@@ -39,19 +39,21 @@ export async function checkKey(
   return withBundle(ports, { path: path ?? (await findRoot(ports)), input }, async ({ reader, chain }) => {
     const ledger = chain.state;
     const identities = await givenIdentities(ports, { key, reader, ledger });
-    const { newest, findings } = await checkSealed(reader, chain);
+    const { newest, findings } = await checkSealed(reader, chain, ports);
     const [bad] = findings.filter((one) => one.code !== 'BUNDLE_INCOMPLETE');
     if (newest === null || bad !== undefined)
       throw new AgentError('BUNDLE_DAMAGED', `'${reader.name}': ${bad?.subject ?? 'it holds no checkpoint'}`, {
         hints: [{ command: 'agent verify BUNDLE', effect: 'lists all; nothing was changed' }],
       });
     const opened = await openStoreKeys(reader, Object.values(ledger.keys.storeKeys), identities);
-    const state = await checkOpened({ readers: [reader], ledger, manifest: newest.manifest, identities }).catch((error: unknown) => {
-      if (!isAgentError(error) || error.code !== 'KEY_UNFIT') throw error;
-      throw new AgentError('KEY_UNFIT', `the key opens nothing of record ${String(newest.seq)} of '${reader.name}'`, {
-        hints: [{ command: 'agent keys list', effect: 'shows whose keys do, in the agent itself; nothing was changed' }],
-      });
-    });
+    const state = await checkOpened({ readers: [reader], ledger, manifest: newest.manifest, identities, threads: ports.threads }).catch(
+      (error: unknown) => {
+        if (!isAgentError(error) || error.code !== 'KEY_UNFIT') throw error;
+        throw new AgentError('KEY_UNFIT', `the key opens nothing of record ${String(newest.seq)} of '${reader.name}'`, {
+          hints: [{ command: 'agent keys list', effect: 'shows whose keys do, in the agent itself; nothing was changed' }],
+        });
+      },
+    );
     return {
       subject: reader.name,
       seq: newest.seq,

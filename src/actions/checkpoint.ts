@@ -1,28 +1,30 @@
 import { join } from 'node:path';
 import { writersOf } from '../capture/quiet.ts';
-import { scan } from '../capture/scan.ts';
-import { ScanIndexReader, ScanIndexWriter } from '../capture/scan-index.ts';
+import { scan, type ScanResult } from '../capture/scan.ts';
+import { ScanIndexReader, ScanIndexWriter } from '../capture/index/scan-index.ts';
 import type { Digest } from '../core/digest.ts';
 import { AgentError, isAgentError } from '../core/errors.ts';
 import { DECLARATIONS, type Declaration } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { encodeFacts, writeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
 import { encodeManifest } from '../manifest/manifest.ts';
+import type { Profile } from '../profile/profile.ts';
 import { manifestFile, packListFile } from '../store/layout.ts';
 import { openStoreKeys } from '../store/envelope.ts';
-import { appendPacks, type PackEntry, type PackListPage } from '../store/packlist.ts';
+import { appendPacks, type PackEntry, type PackListPage } from '../store/packs/packlist.ts';
 import { appendRecord, type Draft } from './session/append-record.ts';
 import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './state/assess.ts';
-import { openState, type OpenState } from './state/open-state.ts';
+import { openState, scanIndexPath, type OpenState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import type { Custodian } from './custodian/custodian.ts';
 import { foldWhereMany } from './gc.ts';
-import { keepFacts } from './state/read-state.ts';
+import { keepFacts, keptFacts } from './state/read-state.ts';
+import { progressOf } from './session/progress.ts';
 import { openSession, type HostSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
-import { openStoreWriter } from './sealed/store-writer.ts';
-import { changeKeys, freshStoreKeys, type KeyChange } from './sealed/store-keys.ts';
+import { openStoreWriter, type StoreWriter } from './sealed/store-writer.ts';
+import { changeKeys, freshStoreKeys, type KeyChange, type NewStoreKeys } from './sealed/store-keys.ts';
 import { withWriter } from './session/writer.ts';
 import { identitiesOf } from '../host/home.ts';
 
@@ -65,12 +67,60 @@ export async function checkpoint(ports: Ports, options: CheckpointOptions = {}):
   });
 }
 
+/** The state before, and the store that goes on from it. */
+interface Base {
+  readonly previous: OpenState | null;
+  readonly fresh: NewStoreKeys | null;
+  readonly store: StoreWriter;
+}
+
 /** Records the state, under the lock. Whether it was quiesced is observed: no writer before nor after, no file in motion. */
 export async function capture(session: HostSession, options: CheckpointOptions): Promise<CheckpointResult> {
   const { ports, control, root, state } = session;
-  const { files, processes } = ports;
+  const { files, processes, clock, threads } = ports;
   if (options.restored === undefined) await refuseUnfinished(session);
   const profile = await readProfile(session);
+  // A tree in which nothing changed puts nothing: then no pack is opened.
+  let opened: Promise<Base> | null = null;
+  const base = (): Promise<Base> => (opened ??= openBase(session));
+  await files.makeDirectory(join(control, 'local', 'index'));
+  const indexPath = scanIndexPath(control);
+  const index = state.manifest === null ? null : ScanIndexReader.open(indexPath, { manifest: state.manifest, profile: profile.digest });
+  const newIndex = new ScanIndexWriter(indexPath, profile.digest, index);
+  let indexed: { readonly manifest: Digest; readonly secrets: number } | null = null;
+  try {
+    const quietBefore = writersOf({ root, profile, processes }).writers.length === 0;
+    const found = await scan({
+      rootName: 'main',
+      root,
+      profile,
+      clock,
+      threads,
+      index,
+      newIndex,
+      store: async () => (await base()).store.writers,
+      putTree: async (digest, bytes) => (await base()).store.writers.main.put(digest, bytes),
+      onFiles: progressOf(ports, 'capture'),
+    });
+    const quiesced = quietBefore && found.counter.changed === 0 && writersOf({ root, profile, processes }).writers.length === 0;
+    const same = (options.declare ?? []).length > 0 ? null : await sameState(session, { found, quiesced, base });
+    if (same !== null) {
+      if (found.learned) indexed = { manifest: same.manifest, secrets: found.secretFiles };
+      return { session, recorded: false, ...same, newAlarms: [], storedBytes: 0, complete: true };
+    }
+    const result = await record(session, options, { found, quiesced, profile, base: await base() });
+    indexed = { manifest: result.manifest, secrets: found.secretFiles };
+    return result;
+  } finally {
+    index?.close();
+    if (indexed === null) newIndex.discard();
+    else newIndex.commit(indexed.manifest, indexed.secrets);
+  }
+}
+
+/** Opens the state before and the store. */
+async function openBase(session: HostSession): Promise<Base> {
+  const { ports, control, state } = session;
   const previous =
     state.manifest === null
       ? null
@@ -79,63 +129,60 @@ export async function capture(session: HostSession, options: CheckpointOptions):
           ledger: state,
           manifest: state.manifest,
           identities: identitiesOf(session.host),
-          cache: { files, control },
+          threads: ports.threads,
+          cache: { files: ports.files, control },
         });
   const fresh = await freshStoreKeys(state);
-  const store = await openStoreWriter(session, { previous, fresh });
-  await files.makeDirectory(join(control, 'local', 'index'));
-  const indexPath = join(control, 'local', 'index', 'files');
-  const oldIndex = ScanIndexReader.open(indexPath, state.manifest);
-  const newIndex = new ScanIndexWriter(indexPath);
-  let result: CheckpointResult | null = null;
-  try {
-    const quietBefore = writersOf({ root, profile, processes }).writers.length === 0;
-    const found = await scan({
-      rootName: 'main',
-      root,
-      profile,
-      clock: ports.clock,
-      index: oldIndex,
-      newIndex,
-      put: (digest, bytes) => store.writers.main.put(digest, bytes),
-      putTree: (digest, bytes) => store.writers.main.put(digest, bytes),
-      putSecret: (digest, bytes) => store.writers.secret.put(digest, bytes),
-      onFile: progressOf(ports, 'capture'),
-    });
-    const quiesced = quietBefore && found.counter.changed === 0 && writersOf({ root, profile, processes }).writers.length === 0;
-    const seen = { scan: found, get: store.get, quiesced };
-    const declared = options.restored === undefined ? (options.declare ?? []) : declaredByRestore(state);
-    if (previous !== null && (options.declare ?? []).length === 0 && isSameState(previous, seen))
-      return { session, recorded: false, manifest: previous.digest, facts: previous.facts, newAlarms: [], storedBytes: 0, complete: true };
-    const alarms = await alarmsOf(previous, seen, { profile, declared });
-    const open = [...alarms.open, ...(options.restored?.alarms ?? [])];
-    const facts = await factsOf(session, seen, { previous, profile, alarms: open, message: options.message });
-    const keepSheet = found.secrets.length === 0 || sameSecrets(previous, found);
-    const secretPacks = keepSheet
+  return { previous, fresh, store: await openStoreWriter(session, { previous, fresh }) };
+}
+
+/** What was found. */
+interface Seen {
+  readonly found: ScanResult;
+  readonly quiesced: boolean;
+}
+
+/** The recorded state, where the tree is in it. The facts kept at hand do, where the index says the same of the secrets. */
+async function sameState(
+  session: HostSession,
+  { found, quiesced, base }: Seen & { readonly base: () => Promise<Base> },
+): Promise<Pick<CheckpointResult, 'manifest' | 'facts'> | null> {
+  const { manifest } = session.state;
+  if (manifest === null) return null;
+  const kept = found.secrets === null ? await keptFacts(session, manifest) : null;
+  if (kept !== null) return isSameState(kept, { scan: found, quiesced }) ? { manifest, facts: kept } : null;
+  const { previous } = await base();
+  return previous !== null && isSameState(previous.facts, { scan: found, quiesced }) && sameSecrets(previous, found)
+    ? { manifest, facts: previous.facts }
+    : null;
+}
+
+/** Writes the new state and its record. */
+async function record(
+  session: HostSession,
+  options: CheckpointOptions,
+  { found, quiesced, profile, base }: Seen & { readonly profile: Profile; readonly base: Base },
+): Promise<CheckpointResult> {
+  const { previous, fresh, store } = base;
+  const seen = { scan: found, get: store.get, quiesced };
+  const declared = options.restored === undefined ? (options.declare ?? []) : declaredByRestore(session.state);
+  const alarms = await alarmsOf(previous, seen, { profile, declared });
+  const open = [...alarms.open, ...(options.restored?.alarms ?? [])];
+  const facts = await factsOf(session, seen, { previous, profile, alarms: open, message: options.message });
+  const { secret } = store.writers;
+  const secretPacks =
+    found.secrets === null || found.secrets.length === 0 || sameSecrets(previous, found)
       ? []
-      : await store.writers.secret.finish(await writeSecrets(found.secrets, (digest, bytes) => store.writers.secret.put(digest, bytes)));
-    const mainPacks = await store.writers.main.finish(encodeFacts(facts));
-    const secrets = found.secrets.length === 0 ? undefined : (secretPacks.at(-1)?.digest ?? previous?.manifest.secrets);
-    const manifest = await writeManifest(session, { previous, packs: [...secretPacks, ...mainPacks], facts: lastOf(mainPacks), secrets });
-    const ready = fresh === null ? session : await changeKeys(session, { fresh, ...(await keysOfOthers(session)) });
-    const after = await appendRecord(ready, draftOf(manifest, options), { custodian: options.custodian });
-    await keepFacts(after, manifest, facts);
-    const storedBytes = [...secretPacks, ...mainPacks].reduce((sum, pack) => sum + pack.size, 0);
-    result = {
-      session: after,
-      recorded: true,
-      manifest,
-      facts,
-      newAlarms: alarms.fresh,
-      storedBytes,
-      complete: isWhole(facts) && alarms.fresh.length === 0,
-    };
-    return result;
-  } finally {
-    oldIndex?.close();
-    if (result === null) newIndex.discard();
-    else newIndex.commit(result.manifest);
-  }
+      : await secret.finish(await writeSecrets(found.secrets, (digest, bytes) => secret.put(digest, bytes)));
+  const mainPacks = await store.writers.main.finish(encodeFacts(facts));
+  const secrets = found.secretFiles === 0 ? undefined : (secretPacks.at(-1)?.digest ?? previous?.manifest.secrets);
+  const manifest = await writeManifest(session, { previous, packs: [...secretPacks, ...mainPacks], facts: lastOf(mainPacks), secrets });
+  const ready = fresh === null ? session : await changeKeys(session, { fresh, ...(await keysOfOthers(session)) });
+  const after = await appendRecord(ready, draftOf(manifest, options), { custodian: options.custodian });
+  await keepFacts(after, manifest, facts);
+  const storedBytes = [...secretPacks, ...mainPacks].reduce((sum, pack) => sum + pack.size, 0);
+  const complete = isWhole(facts) && alarms.fresh.length === 0;
+  return { session: after, recorded: true, manifest, facts, newAlarms: alarms.fresh, storedBytes, complete };
 }
 
 function draftOf(manifest: Digest, { restored, declare = [] }: CheckpointOptions): Draft {
@@ -146,17 +193,6 @@ function draftOf(manifest: Digest, { restored, declare = [] }: CheckpointOptions
 /** A restore declares what it changes, but for what a recovery key must sign. */
 function declaredByRestore({ policy }: LedgerState): readonly Declaration[] {
   return DECLARATIONS.filter((one) => !policy.cosigned.includes(one));
-}
-
-/** Progress of a walk, for the terminal. */
-export function progressOf(ports: Pick<Ports, 'progress'>, phase: string): (bytes: bigint) => void {
-  let files = 0;
-  let total = 0n;
-  return (bytes) => {
-    files++;
-    total += bytes;
-    if (files % 256 === 0) ports.progress({ phase, files, bytes: total });
-  };
 }
 
 interface NewManifest {

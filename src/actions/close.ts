@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { digestOf } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
-import { chainOf, chainText, type Chain } from '../ledger/chain.ts';
+import { foldRecords, chainText, type Chain } from '../ledger/chain.ts';
 import { compareSeen, seenOf } from '../ledger/seen.ts';
 import { parseReply } from '../ledger/message.ts';
 import { LEDGER_FILE, envelopeFile, grantFile, packListFile } from '../store/layout.ts';
@@ -127,7 +127,7 @@ export async function close(ports: Ports, reply: Buffer): Promise<CloseResult> {
       throw new AgentError('REPLY_FOREIGN', `the reply answers another offer than the newest of '${session.name}'`, {
         hints: [{ command: 'agent status', effect: 'shows what is awaited' }],
       });
-    const { state } = chainOf([...chain.records, ...missing]);
+    const state = foldRecords([...chain.records, ...missing]);
     // Put in place whole: nothing of ours is pending that could finish a line that was cut.
     await ports.files.replace(join(control, LEDGER_FILE), chainText([...chain.records, ...missing]));
     await noteSeen(session, state);

@@ -10,7 +10,7 @@ import { selectTree } from '../manifest/select.ts';
 import { chunksOf, walkTree } from '../manifest/tree.ts';
 import type { FileClass } from '../profile/profile.ts';
 import { checkAgentName } from './session/agent-name.ts';
-import { progressOf } from './checkpoint.ts';
+import { progressOf } from './session/progress.ts';
 import type { NewCustodian } from './custody.ts';
 import { init, type InitResult } from './init.ts';
 import { checkKitPlace } from './custodian/kit-place.ts';
@@ -180,7 +180,7 @@ async function stage(
   await mkdir(staging, { mode: 0o700 });
   try {
     const root = { ...mainRoot(state.facts), pages: tree.pages };
-    await stageTree({ root, get: tree.get, secrets: null }, staging, { onFile: progressOf({ progress }, 'descend') });
+    await stageTree({ root, get: tree.get, secrets: null }, staging, { onFiles: progressOf({ progress }, 'descend') });
     await syncTree(staging);
     await files.replace(journalPath(path), journal);
     await rename(staging, path);

@@ -1,6 +1,6 @@
 import { realpath, lstat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { peekHeader } from '../capture/read-file.ts';
+import { peekHeader } from '../capture/lane/pieces.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Classification } from '../profile/profile.ts';
 import type { Ports } from './session/ports.ts';

@@ -154,7 +154,7 @@ async function quiet(session: HostSession): Promise<Activity> {
 async function offer(done: CheckpointResult, target: Target, custodian: Custodian | undefined): Promise<HostSession> {
   const { session, manifest } = done;
   const { ports, reader, state, host } = session;
-  const opened = await openState({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host) });
+  const opened = await openState({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host), threads: ports.threads });
   const ids = [...new Set(opened.packs.map((pack) => pack.key))].filter((id) => state.keys.storeKeys[id]?.use === 'main');
   const shared = await changeKeys(session, { again: { keys: opened.keys, ids, alsoTo: target.recipient } });
   // What the target says that it has, or what was packed for it while the agent ran.
@@ -166,9 +166,11 @@ async function offer(done: CheckpointResult, target: Target, custodian: Custodia
   return { ...offered, host: knowing };
 }
 
-async function openAlarms({ reader, state, host }: HostSession): Promise<CheckpointResult['facts']['alarms']> {
+async function openAlarms({ ports, reader, state, host }: HostSession): Promise<CheckpointResult['facts']['alarms']> {
   if (state.manifest === null) return [];
-  return (await openState({ readers: [reader], ledger: state, manifest: state.manifest, identities: identitiesOf(host) })).facts.alarms;
+  return (
+    await openState({ readers: [reader], ledger: state, manifest: state.manifest, identities: identitiesOf(host), threads: ports.threads })
+  ).facts.alarms;
 }
 
 function refuseAlarms(session: HostSession, alarms: CheckpointResult['facts']['alarms']): void {

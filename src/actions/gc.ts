@@ -2,8 +2,8 @@ import { join, resolve } from 'node:path';
 import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { readManifest } from '../manifest/manifest.ts';
-import { readPackList } from '../store/packlist.ts';
-import { ChunkIndex } from '../store/chunk-index.ts';
+import { readPackList } from '../store/packs/packlist.ts';
+import { ChunkIndex } from '../store/packs/chunk-index.ts';
 import { LEDGER_FILE } from '../store/layout.ts';
 import { appendRecord } from './session/append-record.ts';
 import { withBundle } from './bundle/bundle.ts';
@@ -113,6 +113,7 @@ async function collect(
     ledger: state,
     manifest: state.manifest,
     identities: identitiesOf(host),
+    threads: ports.threads,
     cache: { files: ports.files, control },
   });
   for (const use of ['main', 'secret'] as const) await newest.objects[use].learn();

@@ -167,9 +167,8 @@ async function begin(
       {
         session: { ports, control, place, name, memory: null, host },
         signedAs: host.actual,
-        before: [],
+        before: Buffer.alloc(0),
         after: reduce(null, signed),
-        length: 0,
         torn: 0,
       },
       signed,

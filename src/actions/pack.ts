@@ -1,15 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { digestOf, finishDigest, type Digest } from '../core/digest.ts';
+import { dirname, join } from 'node:path';
+import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
 import type { PublicKey } from '../core/ssh/key.ts';
-import { explain } from '../core/system-error.ts';
 import { readMedium } from '../providers/medium.ts';
 import { digestInName, envelopeFile, grantFile, sizeLimit } from '../store/layout.ts';
-import { writeTar, type TarFile } from '../store/tar.ts';
-import { ABANDONED, refuseForeign, targetOf } from './bundle/bundle-target.ts';
+import { writeFile, writeStream, type Written } from './bundle/bundle-file.ts';
+import { refuseForeign, targetOf } from './bundle/bundle-target.ts';
 import { contentsOf, fileOf, type Contents } from './bundle/pack-contents.ts';
 import type { Ports } from './session/ports.ts';
 import { noteSent } from './bundle/sent.ts';
@@ -64,7 +61,7 @@ export async function pack(ports: Ports, options: PackOptions): Promise<PackResu
     isDirectory: target?.isDirectory === true,
   });
   const poor = target === null ? null : await refuseLimit(session, contents, target);
-  const written = await write(session, { contents, target, write: options.write });
+  const written = await write(session, { contents, target, write: options.write, hashed: checkMedium });
   const medium = checkMedium ? await checkWritten(written.files) : null;
   if (options.target !== undefined)
     await noteSent(session, {
@@ -78,19 +75,22 @@ export async function pack(ports: Ports, options: PackOptions): Promise<PackResu
   return { session, output: options.output, packs, leftOut, secretsFor, bytes: written.bytes, medium, poorFileSystem: poor };
 }
 
-/** A file that was written, and its digest. */
-interface Written {
-  readonly path: string;
-  readonly digest: Digest;
-}
 type Output = Awaited<ReturnType<typeof targetOf>>;
 
 async function write(
   session: Session,
-  { contents, target, write }: { readonly contents: Contents; readonly target: Output | null; readonly write: PackOptions['write'] },
+  {
+    contents,
+    target,
+    write,
+    hashed,
+  }: { readonly contents: Contents; readonly target: Output | null; readonly write: PackOptions['write']; readonly hashed: boolean },
 ): Promise<{ readonly bytes: number; readonly files: readonly Written[] }> {
-  if (target === null) return { bytes: await writeStream(session, contents, write), files: [] };
-  return target.isDirectory ? writeDirectory(session, contents, target.path) : writeFile(session, contents, target.path);
+  // The stream takes its time, and the buffer is used again.
+  if (target === null) return { bytes: await writeStream(session, contents, (part) => write(Buffer.from(part))), files: [] };
+  return target.isDirectory
+    ? writeDirectory(session, contents, target.path)
+    : writeFile(session, contents, { target: target.path, hashed });
 }
 
 /** Throws LIMIT_FAT where a tar file would not fit the file system; returns the type of one that keeps no modes. */
@@ -132,48 +132,6 @@ async function checkWritten(files: readonly Written[]): Promise<PackResult['medi
       });
   }
   return { files: files.length, direct };
-}
-
-async function writeStream(session: Session, contents: Contents, write: PackOptions['write']): Promise<number> {
-  const files = async function* (): AsyncGenerator<TarFile> {
-    for (const name of contents.names) yield { name, content: await fileOf(session, contents, name) };
-  };
-  let total = 0;
-  for await (const bytes of writeTar(files())) {
-    total += bytes.length;
-    await write(bytes);
-    session.ports.progress({ phase: 'pack', bytes: BigInt(total) });
-  }
-  return total;
-}
-
-async function writeFile(
-  session: Session,
-  contents: Contents,
-  target: string,
-): Promise<{ readonly bytes: number; readonly files: readonly Written[] }> {
-  // One that was cut an hour ago or more is nobody's.
-  await session.ports.files.sweep(dirname(target), session.ports.clock.now() - ABANDONED, basename(target));
-  const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
-  const handle = await open(temporary, 'wx', 0o600).catch((error: unknown) => {
-    throw explain(error, target);
-  });
-  const hash = createHash('sha256');
-  try {
-    const bytes = await writeStream(session, contents, async (part) => {
-      hash.update(part);
-      await handle.writeFile(part);
-    });
-    await handle.sync();
-    await rename(temporary, target);
-    await session.ports.files.syncDirectory(dirname(target));
-    return { bytes, files: [{ path: target, digest: finishDigest(hash) }] };
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw explain(error, target);
-  } finally {
-    await handle.close();
-  }
 }
 
 async function writeDirectory(

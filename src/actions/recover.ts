@@ -83,7 +83,7 @@ export async function recover(ports: Ports, options: RecoverOptions): Promise<Re
     const target = await lookAtTarget(ports, options.directory, { agent, overAny: true });
     const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...(await basesOf(ports, target, memory))];
     const identities = [...custodian.identities, ...identitiesOf(known)];
-    const opened = await openBundle(bundle, { bases, identities });
+    const opened = await openBundle(bundle, { bases, identities, threads: ports.threads, deep: false });
     await refuseShort(target.path, opened.plan.bytes);
     await refuseRequirements(ports, opened.state, options.searchPath);
     const plan = planOf(ports, { chain, opened, dropped: droppedBy(chain, { memory, target }) });

@@ -121,7 +121,7 @@ async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle,
       hints: [{ command: 'agent invite', effect: 'makes them; then `agent fence --to` where the agent is held seals it to this host' }],
     });
   const bases = [...bundles.filter((one) => one !== bundle).map((one) => one.reader), ...(await basesOf(ports, target, memory))];
-  const opened = await openBundle(bundle, { bases, identities: identitiesOf(host) });
+  const opened = await openBundle(bundle, { bases, identities: identitiesOf(host), threads: ports.threads, deep: options.dryRun });
   const { offer } = chain.state;
   if (offer !== null && opened.state.digest !== offer.manifest)
     throw new AgentError('BUNDLE_INCOMPLETE', `the state that is offered did not arrive whole in '${reader.name}'`, {

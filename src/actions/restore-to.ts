@@ -6,7 +6,7 @@ import { syncTree } from '../install/durable.ts';
 import { finishRoot, stageTree } from '../install/stage.ts';
 import { selectTree } from '../manifest/select.ts';
 import { refuseInside } from './bundle/bundle-target.ts';
-import { progressOf } from './checkpoint.ts';
+import { progressOf } from './session/progress.ts';
 import { sideOf } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading } from './state/read-state.ts';
@@ -61,7 +61,7 @@ export async function restoreTo(
   await ports.files.removeTree(staging);
   await mkdir(staging, { mode: 0o700 });
   try {
-    await stageTree(tree, staging, { onFile: progressOf(ports, 'restore') });
+    await stageTree(tree, staging, { onFiles: progressOf(ports, 'restore') });
     finishRoot(staging, tree.root);
     await syncTree(staging);
     await rename(staging, target);

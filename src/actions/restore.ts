@@ -9,7 +9,8 @@ import type { Entry } from '../manifest/entry.ts';
 import type { Finding } from '../manifest/facts.ts';
 import { selectTree } from '../manifest/select.ts';
 import type { FileClass } from '../profile/profile.ts';
-import { capture, progressOf, type CheckpointOptions } from './checkpoint.ts';
+import { capture, type CheckpointOptions } from './checkpoint.ts';
+import { progressOf } from './session/progress.ts';
 import { liveGuards } from './guarded/guards.ts';
 import { mainRoot, sideOf, type OpenState } from './state/open-state.ts';
 import { assertMay } from './session/may.ts';
@@ -176,7 +177,7 @@ async function apply(
   const { staging, tree, owns } = application;
   await ports.files.removeTree(staging);
   await ports.files.makeDirectory(staging);
-  await stageTree(treeOf(target, tree), staging, { onFile: progressOf(ports, 'restore'), finished: false });
+  await stageTree(treeOf(target, tree), staging, { onFiles: progressOf(ports, 'restore'), finished: false });
   await applyTree(root, application);
   if (tree.pages.length > 0 && owns(ROOT_PATH)) finishRoot(root, mainRoot(target.facts));
   await ports.files.removeTree(staging);

@@ -1,7 +1,6 @@
 import type { Digest } from '../core/digest.ts';
 import { isAgentError, type Hint } from '../core/errors.ts';
 import { decide } from '../ledger/decide.ts';
-import { stateOf } from '../ledger/record.ts';
 import type { Facts } from '../manifest/facts.ts';
 import type { Profile } from '../profile/profile.ts';
 import { liveGuards, type GuardNote } from './guarded/guards.ts';
@@ -37,7 +36,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
   const session = await openSession(ports);
   const { state, view, chain } = session;
   const decision = view === null ? null : decide(state, view, 'act');
-  const last = chain.records.findLast(({ record }) => stateOf(record) !== null);
+  const last = state.manifestSeq === null ? undefined : chain.record(state.manifestSeq);
   const facts = state.manifest === null ? null : await readFacts(session, state.manifest);
   const profile = await readProfile(session);
   const changes =

@@ -42,7 +42,7 @@ async function verifyBundle(ports: Ports, { reader, chain }: Bundle): Promise<Ve
   const memory = await loadMemory(ports.files, ports.hostDirectory, chain.state.agent);
   const bases: StoreReader[] = [];
   for (const { place } of memory?.roots ?? []) bases.push(directoryReader(ports.files, await controlOf(ports.files, place.path)));
-  const sealed = await checkSealed(reader, chain, bases);
+  const sealed = await checkSealed(reader, chain, { bases, threads: ports.threads });
   const opened = await openChecked({ reader, bases, sealed, host, chain, ports });
   const findings = [...sealed.findings, ...opened.findings];
   const lines = [ledgerLine(chain), storeLine(sealed)];
@@ -67,7 +67,7 @@ async function verifyBundle(ports: Ports, { reader, chain }: Bundle): Promise<Ve
 async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
   const session = await openRoot(ports, root, { trusting: false });
   const { chain, host, reader, state } = session;
-  const sealed = await checkSealed(reader, chain);
+  const sealed = await checkSealed(reader, chain, ports);
   const opened = await openChecked({ reader, bases: [], sealed, host, chain, ports });
   const findings: Finding[] = [...sealed.findings, ...opened.findings];
   const lines = [ledgerLine(chain), storeLine(sealed)];
@@ -124,7 +124,13 @@ async function openChecked({ reader, bases, sealed, host, chain, ports }: ToOpen
   let done = 0;
   try {
     const state = await checkOpened(
-      { readers: [reader, ...bases], ledger: chain.state, manifest: sealed.newest.manifest, identities: identitiesOf(host) },
+      {
+        readers: [reader, ...bases],
+        ledger: chain.state,
+        manifest: sealed.newest.manifest,
+        identities: identitiesOf(host),
+        threads: ports.threads,
+      },
       (size) => {
         ports.progress({ phase: 'verify', bytes: BigInt((done += size)) });
       },

@@ -1,4 +1,5 @@
 import type { BigIntStats } from 'node:fs';
+import type { RelPath } from '../core/name.ts';
 import { microsecondsOf, type FileEntry } from '../manifest/entry.ts';
 
 /** Permission bits. */
@@ -14,4 +15,9 @@ export function attributesOf(name: string, stat: BigIntStats): Pick<FileEntry, '
 /** Flags for an entry, which has none rather than an empty list. */
 export function flagsOf(flags: readonly string[]): { readonly flags?: readonly string[] } {
   return flags.length === 0 ? {} : { flags };
+}
+
+/** The last name of a path. */
+export function nameOf(path: RelPath): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -1,7 +1,15 @@
 import type { Clock } from '../core/clock.ts';
+import type { Threads } from '../core/job.ts';
 import type { PutChunk } from '../manifest/tree.ts';
+import type { PackWriter } from '../store/packs/pack-writer.ts';
 import type { Profile } from '../profile/profile.ts';
-import type { ScanIndexReader, ScanIndexWriter } from './scan-index.ts';
+import type { ScanIndexReader, ScanIndexWriter } from './index/scan-index.ts';
+
+/** A store of contents. */
+type ContentStore = Pick<PackWriter, 'claim' | 'addFrame' | 'put' | 'room'>;
+
+/** The store of files of class secret, and that of all others. */
+export type ContentStores = Readonly<Record<'main' | 'secret', ContentStore>>;
 
 /** How a tree is read. */
 export interface ScanOptions {
@@ -11,15 +19,15 @@ export interface ScanOptions {
   readonly root: string;
   readonly profile: Profile;
   readonly clock: Clock;
-  /** Takes the chunks of files but those of class secret; a check gives one that forgets. */
-  readonly put: PutChunk;
+  /** Where files are read and hashed. */
+  readonly threads: Threads;
+  /** Where new contents go; opened when there is the first. Absent in a check, which hashes and forgets. */
+  readonly store?: () => Promise<ContentStores>;
   /** Takes the pages of directories. */
   readonly putTree: PutChunk;
-  /** Takes the chunks of files of class secret. */
-  readonly putSecret: PutChunk;
   /** Absent where every byte is to be read. */
   readonly index?: ScanIndexReader | null;
   readonly newIndex?: ScanIndexWriter | null;
-  /** Called for each file, for progress. */
-  readonly onFile?: (bytes: bigint) => void;
+  /** Called for each directory with its files and their bytes, for progress. */
+  readonly onFiles?: (files: number, bytes: bigint) => void;
 }

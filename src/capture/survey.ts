@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { resolve, dirname } from 'node:path';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, showName, type RelPath } from '../core/name.ts';
 import type { FileClass, Profile } from '../profile/profile.ts';
-import { peekHeader } from './read-file.ts';
+import { peekHeader } from './lane/pieces.ts';
 
 /** What a directory holds, by class, without reading its files. */
 export interface Survey {

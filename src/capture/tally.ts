@@ -1,42 +1,33 @@
-import type { RelPath } from '../core/name.ts';
-import { showName } from '../core/name.ts';
 import { isAgentError, systemCode } from '../core/errors.ts';
+import { childPath, showName, type RelPath } from '../core/name.ts';
 import { newCounter } from '../manifest/coverage.ts';
 import type { FileEntry } from '../manifest/entry.ts';
-import type { Finding, SecretSheet } from '../manifest/facts.ts';
+import type { Finding } from '../manifest/facts.ts';
 import type { FileClass, Profile } from '../profile/profile.ts';
+import { nameOf } from './attributes.ts';
+import type { DirectoryCount } from './index/scan-index.ts';
 
-/** So many unclassified paths are named; the rest is counted. */
-const NAMED = 10;
+/** Whether files of a class never travel. */
+export function isLeftOut(name: FileClass): name is 'volatile' | 'host' {
+  return name === 'volatile' || name === 'host';
+}
 
-/** What a walk has met so far. */
+/** What was met in a directory, or in a whole tree. */
 export class Tally {
   readonly counter = newCounter();
   readonly counts = new Map<FileClass, number>();
   readonly findings: Finding[] = [];
   readonly databases: RelPath[] = [];
-  readonly secrets: SecretSheet['files'][number][] = [];
-  readonly firstUnclassified: RelPath[] = [];
-  unclassified = 0;
   readonly #profile: Profile;
-  readonly #onFile: (bytes: bigint) => void;
 
-  constructor(profile: Profile, onFile: (bytes: bigint) => void) {
+  constructor(profile: Profile) {
     this.#profile = profile;
-    this.#onFile = onFile;
   }
 
-  /** Counts one more included path. */
-  include(name: FileClass): void {
-    this.counter.included++;
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
-  }
-
-  /** Whether a class never travels; if so, counts what is left out. */
-  leavesOut(name: FileClass): boolean {
-    if (name !== 'volatile' && name !== 'host') return false;
-    this.counter[name]++;
-    return true;
+  /** Counts included paths. */
+  include(name: FileClass, number = 1): void {
+    this.counter.included += number;
+    this.counts.set(name, (this.counts.get(name) ?? 0) + number);
   }
 
   /** Notes a path that could not be read; what went wrong elsewhere, as a disk that is full where packs go, passes through. */
@@ -54,15 +45,41 @@ export class Tally {
     this.findings.push({ code, subject: showName(path), class: this.#profile.classify(path).class });
   }
 
-  /** Notes a file that was included. */
-  file(entry: FileEntry, path: RelPath): void {
+  /** Notes a file that was included: as last read, where it was in motion each time. */
+  file(entry: FileEntry, path: RelPath, isMoving: boolean): void {
     this.include(entry.class);
+    if (isMoving) {
+      this.counter.included--;
+      this.counter.changed++;
+      this.report('FILE_CHANGING', path);
+    }
     this.counter.bytes += BigInt(entry.size);
     if (entry.flags?.includes('sqlite') === true) this.databases.push(path);
-    if (entry.flags?.includes('unclassified') === true) {
-      this.unclassified++;
-      if (this.firstUnclassified.length < NAMED) this.firstUnclassified.push(path);
-    }
-    this.#onFile(BigInt(entry.size));
+  }
+
+  /** Adds what was met elsewhere. */
+  add(other: Tally): void {
+    for (const [name, number] of other.counts) this.counts.set(name, (this.counts.get(name) ?? 0) + number);
+    for (const name of Object.keys(other.counter) as (keyof typeof other.counter)[])
+      if (name !== 'bytes') this.counter[name] += other.counter[name];
+    this.counter.bytes += other.counter.bytes;
+    this.findings.push(...other.findings);
+    this.databases.push(...other.databases);
+  }
+
+  /** What the index notes of a directory; null where something in it is to be told, or looked at, each time. */
+  known(): DirectoryCount | null {
+    if (this.findings.length > 0 || this.counter.vanished > 0 || this.counts.has('secret')) return null;
+    const { bytes, volatile, host } = this.counter;
+    return { counts: [...this.counts], bytes: String(bytes), volatile, host, databases: this.databases.map(nameOf) };
+  }
+
+  /** Adds what the index notes of a directory. */
+  addKnown(path: RelPath, { counts, bytes, volatile, host, databases }: DirectoryCount): void {
+    for (const [name, number] of counts) this.include(name, number);
+    this.counter.bytes += BigInt(bytes);
+    this.counter.volatile += volatile;
+    this.counter.host += host;
+    this.databases.push(...databases.map((name) => childPath(path, name)));
   }
 }

@@ -28,7 +28,11 @@ interface Call {
 }
 
 /** Runs the program once and returns its exit status; prints all that is to be printed. */
-export async function main(program: Program, argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function main(
+  program: Program,
+  argv: readonly string[],
+  { terminal, worker }: { readonly terminal: Terminal; readonly worker: URL },
+): Promise<number> {
   let call: Call = { name: '', directory: undefined, argv: [], rest: [], help: false, json: argv.includes('--json') };
   try {
     call = readCall(program, argv);
@@ -44,7 +48,8 @@ export async function main(program: Program, argv: readonly string[], terminal: 
     const command = new type();
     // As if it had been started in the directory of -C.
     const there = call.directory === undefined ? terminal : { ...terminal, cwd: resolve(terminal.cwd, call.directory) };
-    const ports = realPorts(there, call.directory === undefined ? terminal.env['PERDURE_ROOT'] : undefined);
+    const exactRoot = call.directory === undefined ? terminal.env['PERDURE_ROOT'] : undefined;
+    const ports = realPorts(there, { exactRoot, worker });
     const answer = await command.answer(input, { program, ports, terminal: there, rest: call.rest });
     return await present(terminal, call, answer);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs';
-import { homedir } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ports } from '../actions/session/ports.ts';
@@ -8,11 +8,18 @@ import { createFiles } from '../core/files.ts';
 import { fileSystemOf } from '../providers/file-system.ts';
 import { readMachine } from '../providers/machine.ts';
 import { createProcessTable } from '../providers/processes.ts';
+import { createThreads } from '../providers/threads.ts';
 import { progressLine } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Builds the real ports. `exactRoot` is that of PERDURE_ROOT, where no `-C` was given. */
-export function realPorts(terminal: Terminal, exactRoot: string | undefined): Ports {
+/** More threads than this make each other wait for the disk, and take memory each. */
+const MOST_THREADS = 4;
+
+/** Builds the real ports. `exactRoot` is that of PERDURE_ROOT, where no `-C` was given; `worker` is the script of a thread. */
+export function realPorts(
+  terminal: Terminal,
+  { exactRoot, worker }: { readonly exactRoot: string | undefined; readonly worker: URL },
+): Ports {
   const { env, cwd } = terminal;
   return {
     files: createFiles(nodeFs),
@@ -20,6 +27,7 @@ export function realPorts(terminal: Terminal, exactRoot: string | undefined): Po
       now: () => Date.now(),
       sleep: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined),
     },
+    threads: createThreads(worker, Math.min(availableParallelism(), MOST_THREADS)),
     processes: createProcessTable(),
     machine: readMachine(),
     random: randomBytes,

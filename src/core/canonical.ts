@@ -9,16 +9,33 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
  * @see RFC 8785
  */
 export function canonical(value: Json): string {
-  if (typeof value === 'number') {
-    if (!Number.isSafeInteger(value)) throw new AgentError('INTERNAL', `number ${String(value)} has no canonical form`);
-    return String(value);
+  // What is in order already is written by the engine, several times as fast.
+  return isInOrder(value) ? JSON.stringify(value) : written(value);
+}
+
+/** Whether all members are in canonical order. Throws INTERNAL for a number without a canonical form. */
+function isInOrder(value: Json): boolean {
+  if (typeof value === 'number' && !Number.isSafeInteger(value))
+    throw new AgentError('INTERNAL', `number ${String(value)} has no canonical form`);
+  if (value === null || typeof value !== 'object') return true;
+  if (isList(value)) return value.every((member) => typeof member === 'string' || isInOrder(member));
+  let last = '';
+  for (const key of Object.keys(value)) {
+    const member = value[key];
+    if (key < last || (member !== undefined && typeof member !== 'string' && !isInOrder(member))) return false;
+    last = key;
   }
+  return true;
+}
+
+function written(value: Json): string {
+  if (typeof value === 'number') return String(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (isList(value)) return `[${value.map(canonical).join(',')}]`;
+  if (isList(value)) return `[${value.map(written).join(',')}]`;
   const members: string[] = [];
   for (const key of Object.keys(value).sort()) {
     const member = value[key];
-    if (member !== undefined) members.push(`${JSON.stringify(key)}:${canonical(member)}`);
+    if (member !== undefined) members.push(`${JSON.stringify(key)}:${written(member)}`);
   }
   return `{${members.join(',')}}`;
 }

@@ -7,7 +7,7 @@ export type FileSystem = Pick<typeof nodeFs, 'promises' | 'constants'>;
 export type BeforeChange = (change: string, path: string) => void;
 
 /** What a file is to hold: whole, or part by part. */
-export type Content = Uint8Array | string | AsyncIterable<Uint8Array>;
+export type Content = Uint8Array | string | Iterable<Uint8Array>;
 
 /** What identifies a file or directory beyond its path. */
 export interface FileId {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AgentError, systemCode } from './errors.ts';
 import type { BeforeChange, Content, FileSystem, Files } from './file-layer.ts';
@@ -10,6 +11,11 @@ export type { BeforeChange, FileId, FileSystem, Files } from './file-layer.ts';
 
 /** What a file system without hard links (FAT, exFAT) says of link(2). */
 const NO_LINKS: readonly string[] = ['EPERM', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP'];
+
+/** Writes all bytes where the handle is; in one call where the system takes them so. */
+async function writeAll(handle: Pick<FileHandle, 'write'>, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) done += (await handle.write(bytes, done, bytes.length - done)).bytesWritten;
+}
 
 /** Names of the temporaries that this layer makes. */
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;
@@ -36,8 +42,8 @@ export function createFiles(fs: FileSystem, before: BeforeChange = () => undefin
       throw explain(error, path);
     });
     try {
-      if (typeof bytes === 'string' || bytes instanceof Uint8Array) await handle.writeFile(bytes);
-      else for await (const part of bytes) await handle.writeFile(part);
+      if (typeof bytes === 'string') await handle.writeFile(bytes);
+      else for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) await writeAll(handle, part);
       before('sync', temporary);
       await handle.sync();
     } catch (error) {

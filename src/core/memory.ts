@@ -1,26 +1,36 @@
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Bytes of garbage after which the collector is asked to run. */
-const STEP = 32 * 1024 * 1024;
+/** Bytes of heap and buffers beyond what was in use after the last collection, at which the collector is asked to run. */
+const STEP = 24 * 1024 * 1024;
 
 /**
- * Counts bytes that were made and let go, and asks the collector to run after each 32 MiB of them. V8 counts buffers
- * lazily and lets the heap grow with a long walk: without this either holds several times what it uses.
+ * Asks the collector to run where long work has left much behind. V8 counts buffers lazily and lets the heap of a long walk
+ * grow with what outlived a few short collections: without this either holds several times what it uses.
  */
 export class GarbageBudget {
-  #since = 0;
+  #kept = 0;
   #collect: (() => void) | null = null;
 
-  /** Notes bytes that are garbage from now on. */
-  released(bytes: number): void {
-    this.#since += bytes;
-    if (this.#since < STEP) return;
-    this.#since = 0;
+  readonly #step: number;
+
+  constructor(step = STEP) {
+    this.#step = step;
+  }
+
+  /** Call it now and then, where a piece of work has ended. */
+  check(): void {
+    if (inUse() < this.#kept + this.#step) return;
     if (this.#collect === null) {
       setFlagsFromString('--expose-gc');
       this.#collect = runInNewContext('gc') as () => void;
     }
     this.#collect();
+    this.#kept = inUse();
   }
+}
+
+function inUse(): number {
+  const { used_heap_size, external_memory } = getHeapStatistics();
+  return used_heap_size + external_memory;
 }

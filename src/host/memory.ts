@@ -23,8 +23,15 @@ export interface AgentMemory {
     readonly offered: boolean;
     readonly custody?: Digest;
   };
-  /** The beginning of the ledger whose signatures this host verified: length in bytes and their digest. */
-  readonly verified?: { readonly length: number; readonly digest: Digest };
+  /**
+   * The beginning of the ledger that this host verified: length in bytes, their digest, and the state that they fold to, with
+   * the number of the reducer that made it.
+   */
+  readonly verified?: {
+    readonly length: number;
+    readonly digest: Digest;
+    readonly folded?: { readonly by: number; readonly state: unknown };
+  };
   /** A record that was signed and may or may not be in the ledger: it is the next one or none is; and who this host was then. */
   readonly pending?: { readonly line: string; readonly place: Place; readonly home: HomeId };
 }

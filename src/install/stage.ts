@@ -8,26 +8,33 @@ import {
   openSync,
   realpathSync,
   symlinkSync,
-  writeSync,
   fchmodSync,
 } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { finishDigest, type Digest } from '../core/digest.ts';
-import { AgentError, systemCode } from '../core/errors.ts';
-import { explain } from '../core/system-error.ts';
+import { AgentError } from '../core/errors.ts';
+import type { Threads } from '../core/job.ts';
 import { ROOT_PATH, childPath, fsPath, nameToBytes, parseRelPath, showName, type RelPath } from '../core/name.ts';
+import { writeAll } from './stage-lane.ts';
+import { StageWriter, stageError } from './stage-writer.ts';
 import { setTime } from './times.ts';
 import type { DirectoryEntry, Entry, FileEntry } from '../manifest/entry.ts';
 import { pathFromNames, chunksOf, readDirectory, walkTree, type GetChunk } from '../manifest/tree.ts';
+import type { ObjectSource } from '../store/packs/objects.ts';
 import type { Facts, SecretSheet } from '../manifest/facts.ts';
 
 /** A tree that is to be put on disk. */
 export interface StagedTree {
   readonly root: Facts['roots'][number];
   readonly get: GetChunk;
+  /** The packs out of which contents are written on other threads; absent where they are to be read by `get`. */
+  readonly packs?: { readonly source: ObjectSource; readonly threads: Threads };
   /** Contents of the files of class secret, or null where no key opens them. */
   readonly secrets: { readonly sheet: SecretSheet; readonly get: GetChunk } | null;
 }
+
+/** Directories that wait for their mode and time until what is in them is written. */
+const MOST_LEFT = 4096;
 
 /** What a tree needs before the first write. */
 export interface StagePlan {
@@ -39,15 +46,26 @@ export interface StagePlan {
   readonly collisions: readonly string[];
 }
 
-/** Reads the whole tree and finds what would fail, before anything is written. */
-export async function planStage(tree: StagedTree): Promise<StagePlan> {
+/** What a tree must hold to. */
+export interface Completeness {
+  /** Most paths that it may have. */
+  readonly limit: number;
+  /** Whether a chunk is there. */
+  readonly has: (digest: Digest) => boolean;
+}
+
+/** Reads the whole tree and finds what would fail, before anything is written. Throws BUNDLE_INCOMPLETE where a chunk is not there. */
+export async function planStage(tree: StagedTree, { limit, has }: Completeness): Promise<StagePlan> {
   const held = secretContents(tree);
   let files = 0;
   let bytes = 0n;
   const missingSecrets: RelPath[] = [];
   const collisions: string[] = [];
   const levels: { readonly directory: string; readonly folded: Map<string, string> }[] = [];
-  for await (const { path, entry } of walkTree(tree.root.pages, tree.get)) {
+  for await (const { path, entry } of walkTree(tree.root.pages, tree.get, { limit })) {
+    if (entry.type === 'file' && entry.sha256 !== undefined)
+      for await (const digest of chunksOf(entry, tree.get))
+        if (!has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', `a part of '${showName(path)}' is in no pack`);
     if (path === '.perdure') throw new AgentError('NAME_INVALID', "the tree holds '.perdure', which only the program makes");
     files++;
     if (entry.type === 'file') {
@@ -74,9 +92,19 @@ export async function planStage(tree: StagedTree): Promise<StagePlan> {
 export async function stageTree(
   tree: StagedTree,
   directory: string,
-  { onFile = () => undefined, finished = true }: { readonly onFile?: (bytes: bigint) => void; readonly finished?: boolean } = {},
+  {
+    onFiles = () => undefined,
+    finished = true,
+  }: { readonly onFiles?: (files: number, bytes: bigint) => void; readonly finished?: boolean } = {},
 ): Promise<void> {
   const held = secretContents(tree);
+  const writer = tree.packs === undefined ? null : new StageWriter(tree.packs.source, tree.packs.threads);
+  const left: { readonly path: string | Buffer; readonly entry: DirectoryEntry }[] = [];
+  /** Last of all in a directory, when nothing is written into it any more. */
+  const finishLeft = async (): Promise<void> => {
+    await writer?.idle();
+    for (const { path, entry } of left.splice(0)) finishDirectory(path, entry);
+  };
   const fill = async (pages: readonly Digest[], parent: RelPath): Promise<void> => {
     const below: DirectoryEntry[] = [];
     for await (const entry of readDirectory(pages, tree.get)) {
@@ -88,19 +116,29 @@ export async function stageTree(
         } else if (entry.type === 'link') makeLink(entry, fsPath(directory, path));
         else await makeFile(entry, path);
       } catch (error) {
-        throw systemCode(error) === 'EEXIST' ? collision(path, error) : explain(error, showName(path));
+        throw stageError(path, error);
       }
     }
-    for (const entry of below) await fill(entry.pages, childPath(parent, entry.name));
-    // Last of all in a directory, when nothing is written into it any more.
-    if (finished) for (const entry of below) finishDirectory(fsPath(directory, childPath(parent, entry.name)), entry);
+    for (const entry of below) {
+      await fill(entry.pages, childPath(parent, entry.name));
+      if (finished) left.push({ path: fsPath(directory, childPath(parent, entry.name)), entry });
+    }
+    if (left.length > MOST_LEFT) await finishLeft();
   };
 
   const makeFile = async (entry: FileEntry, path: RelPath): Promise<void> => {
     const target = fsPath(directory, path);
     if (entry.same !== undefined && entry.class === 'secret' && !held.has(parseRelPath(entry.same))) return;
     if (entry.same !== undefined) {
+      await writer?.idle();
       linkSync(firstName(directory, entry.same), target);
+      return;
+    }
+    if (writer !== null && entry.class !== 'secret') {
+      const chunks: Digest[] = [];
+      for await (const digest of chunksOf(entry, tree.get)) chunks.push(digest);
+      await writer.add({ path, target, entry, chunks });
+      onFiles(1, BigInt(entry.size));
       return;
     }
     const content = entry.class === 'secret' ? held.get(path) : { entry, sha256: entry.sha256, get: tree.get };
@@ -123,10 +161,15 @@ export async function stageTree(
       closeSync(fd);
     }
     setTime(target, entry.mtime);
-    onFile(BigInt(entry.size));
+    onFiles(1, BigInt(entry.size));
   };
 
-  await fill(tree.root.pages, ROOT_PATH);
+  try {
+    await fill(tree.root.pages, ROOT_PATH);
+    await finishLeft();
+  } finally {
+    writer?.close();
+  }
 }
 
 /** The first name of a file with several; a hostile tree could lead to it through a link that it made before. */
@@ -164,22 +207,6 @@ function secretContents({
   );
 }
 
-function writeAll(fd: number, bytes: Buffer, at: number): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
-}
-
 function damaged(path: RelPath): AgentError {
   return new AgentError('TREE_DAMAGED', `the content of '${showName(path)}' is not what the tree says`);
-}
-
-function collision(path: RelPath, cause: unknown): AgentError {
-  return new AgentError('NAME_COLLISION', `'${showName(path)}' and another name are one name on this file system`, {
-    cause,
-    hints: [
-      {
-        command: 'agent rehydrate BUNDLE DIR',
-        effect: 'on a file system that tells the names apart (ext4, XFS, btrfs, case-sensitive APFS)',
-      },
-    ],
-  });
 }

@@ -3,27 +3,33 @@ import { damaged, parseLine, readVerified, type SignedRecord } from './record.ts
 import { reduce } from './reduce.ts';
 import type { LedgerState } from './state.ts';
 
-/** A verified ledger: every signature fits, every record follows the one before and was signed by who might. */
+/**
+ * A verified ledger: every signature fits, every record follows the one before and was signed by who might. Records of a part
+ * that was verified before are read when they are asked for.
+ */
 export interface Chain {
   readonly records: readonly SignedRecord[];
   readonly digests: readonly Digest[];
   readonly state: LedgerState;
-  /** Bytes up to the end of the last whole line. */
-  readonly length: number;
-  /** Bytes of an unterminated line behind it: the torn write of the record that this host has pending. */
+  /** The record with this seq, without reading all. */
+  record(seq: number): SignedRecord | undefined;
+  /** The whole lines. */
+  readonly bytes: Buffer;
+  /** Bytes of an unterminated line behind them: the torn write of the record that this host has pending. */
   readonly torn: number;
 }
 
-/** The beginning of a ledger that was verified before: its length in bytes, and their digest. */
+/** The beginning of a ledger that was verified before: its length in bytes, their digest, and what they fold to. */
 export interface VerifiedPrefix {
   readonly length: number;
   readonly digest: Digest;
+  readonly state?: LedgerState | undefined;
 }
 
 /**
- * Reads a ledger. Signatures of `verified`, which the caller vouches for, are not verified again where the bytes are the
- * same; their order and who might sign is. An unterminated last line is damage, unless it is the beginning of `pending`, the line that this host
- * was appending when it was interrupted. Throws LEDGER_DAMAGED or FORMAT_UNSUPPORTED.
+ * Reads a ledger. Of `verified`, which the caller vouches for, signatures are not verified again where the bytes are the same,
+ * and where it has the state, nothing is. An unterminated last line is damage, unless it is the beginning of `pending`, the
+ * line that this host was appending when it was interrupted. Throws LEDGER_DAMAGED or FORMAT_UNSUPPORTED.
  */
 export function parseChain(
   bytes: Buffer,
@@ -32,27 +38,82 @@ export function parseChain(
   const length = bytes.lastIndexOf(0x0a) + 1;
   const tail = bytes.toString('utf8', length);
   if (tail !== '' && pending?.startsWith(tail) !== true) throw damaged('its last line is cut');
-  const text = bytes.toString('utf8', 0, length);
-  if (Buffer.byteLength(text) !== length) throw damaged('it is not UTF-8');
-  const known = verified !== undefined && verified.length <= length && digestOf(bytes.subarray(0, verified.length)) === verified.digest;
-  const prefix = known ? bytes.toString('utf8', 0, verified.length).split('\n').length - 1 : 0;
-  const records = text
-    .split('\n')
-    .slice(0, -1)
-    .map((line, at) => (at < prefix ? readVerified(line) : parseLine(line)));
-  const chain = chainOf(records);
-  return { ...chain, length, torn: bytes.length - length };
+  const known =
+    verified !== undefined && verified.length <= length && digestOf(bytes.subarray(0, verified.length)) === verified.digest
+      ? verified
+      : null;
+  const prefix = bytes.subarray(0, known?.length ?? 0);
+  const rest = bytes.subarray(prefix.length, length);
+  const later = linesOf(rest).map(parseLine);
+  let state: LedgerState | null = known?.state ?? null;
+  let earlier: readonly SignedRecord[] | null = null;
+  if (state === null && prefix.length > 0) state = foldRecords((earlier = linesOf(prefix).map(readVerified)));
+  for (const entry of later) state = reduce(state, entry);
+  if (state === null) throw damaged('it is empty');
+  return new ReadChain({ bytes: bytes.subarray(0, length), torn: bytes.length - length, prefix, later, earlier, state });
 }
 
-/** Folds records that were verified one by one. */
-export function chainOf(records: readonly SignedRecord[]): Omit<Chain, 'length' | 'torn'> {
+/** Folds records that were verified one by one. Throws LEDGER_DAMAGED. */
+export function foldRecords(records: readonly SignedRecord[]): LedgerState {
   let state: LedgerState | null = null;
   for (const entry of records) state = reduce(state, entry);
   if (state === null) throw damaged('it is empty');
-  return { records, digests: records.map((entry) => entry.digest), state };
+  return state;
 }
 
 /** The text of a ledger file. */
 export function chainText(records: readonly SignedRecord[]): string {
   return records.map((entry) => `${entry.line}\n`).join('');
+}
+
+class ReadChain implements Chain {
+  readonly bytes: Buffer;
+  readonly torn: number;
+  readonly state: LedgerState;
+  readonly #prefix: Buffer;
+  readonly #later: readonly SignedRecord[];
+  #earlier: readonly SignedRecord[] | null;
+  #records: readonly SignedRecord[] | null = null;
+  #digests: readonly Digest[] | null = null;
+
+  constructor(options: {
+    readonly bytes: Buffer;
+    readonly torn: number;
+    readonly prefix: Buffer;
+    readonly later: readonly SignedRecord[];
+    readonly earlier: readonly SignedRecord[] | null;
+    readonly state: LedgerState;
+  }) {
+    this.bytes = options.bytes;
+    this.torn = options.torn;
+    this.state = options.state;
+    this.#prefix = options.prefix;
+    this.#later = options.later;
+    this.#earlier = options.earlier;
+  }
+
+  get records(): readonly SignedRecord[] {
+    this.#earlier ??= linesOf(this.#prefix).map(readVerified);
+    return (this.#records ??= [...this.#earlier, ...this.#later]);
+  }
+
+  get digests(): readonly Digest[] {
+    return (this.#digests ??= this.records.map((entry) => entry.digest));
+  }
+
+  record(seq: number): SignedRecord | undefined {
+    const count = this.state.seq + 1;
+    const later = this.#later[seq - (count - this.#later.length)];
+    if (later !== undefined || this.#records !== null || seq < 0 || seq >= count) return later ?? this.#records?.[seq];
+    // Most often one of the last is asked for: lines are counted from the end.
+    let end = this.#prefix.length - 1;
+    for (let at = count - this.#later.length - 1; at > seq; at--) end = this.#prefix.lastIndexOf(0x0a, end - 1);
+    return readVerified(this.#prefix.toString('utf8', this.#prefix.lastIndexOf(0x0a, end - 1) + 1, end));
+  }
+}
+
+function linesOf(bytes: Buffer): readonly string[] {
+  const text = bytes.toString('utf8');
+  if (Buffer.byteLength(text) !== bytes.length) throw damaged('it is not UTF-8');
+  return text.split('\n').slice(0, -1);
 }

@@ -17,6 +17,9 @@ export interface Entry {
   readonly cosigners?: readonly PublicKey[];
 }
 
+/** Which fold this is: a state that another one made is not gone on from. Changes with LedgerState and with what `reduce` does. */
+export const REDUCER = 1;
+
 /** A recover outranks so many changes of who may act, made on branches that nobody told it of. */
 const RECOVER_EPOCHS = 65_536;
 

@@ -28,6 +28,8 @@ export function seenOf(state: LedgerState): Seen {
  */
 export function compareSeen(chain: { readonly digests: readonly Digest[]; readonly state: LedgerState }, seen: Seen | null): SeenRelation {
   if (seen === null) return 'none';
+  // Most often it is the newest; then no other record has to be read.
+  if (seen.seq === chain.state.seq && seen.digest === chain.state.head) return 'contained';
   const there = chain.digests[seen.seq];
   if (there === seen.digest) return 'contained';
   if (chain.state.forsaken.some((one) => one.seq === seen.seq && one.digest === seen.digest)) return 'contained';

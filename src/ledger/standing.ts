@@ -9,7 +9,6 @@ import type { LedgerState } from './state.ts';
 export interface Standing {
   /** The state, as if a record that is still pending were in the ledger: what was signed counts. */
   readonly state: LedgerState;
-  readonly digests: readonly Digest[];
   readonly outcome: PendingOutcome;
   readonly seen: Seen | null;
   readonly relation: SeenRelation;
@@ -25,9 +24,9 @@ export function standingOf(
   const outcome = outcomeOf(chain, pending);
   const extended = pending !== null && outcome === 'append';
   const state = extended ? reduce(chain.state, pending, conditions) : chain.state;
-  const digests = extended ? [...chain.digests, pending.digest] : chain.digests;
+  const whole = extended ? { state, digests: [...chain.digests, pending.digest] } : chain;
   const seen = pending !== null && outcome === 'lost' ? seenOfPending(pending, memory.seen) : memory.seen;
-  return { state, digests, outcome, seen, relation: compareSeen({ digests, state }, seen) };
+  return { state, outcome, seen, relation: compareSeen(whole, seen) };
 }
 
 /** How a pending record goes on. */

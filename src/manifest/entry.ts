@@ -1,3 +1,4 @@
+import type { Json } from '../core/canonical.ts';
 import type { Digest } from '../core/digest.ts';
 import { loadName, storeName, type StoredName } from '../core/name.ts';
 import type { FileClass } from '../profile/profile.ts';
@@ -49,12 +50,15 @@ type Stored<E extends Entry> = Omit<E, 'name' | 'target' | 'same'> & {
 /** An entry as a tree page writes it. */
 export type StoredEntry = Stored<FileEntry> | Stored<DirectoryEntry> | Stored<LinkEntry>;
 
-/** Writes an entry for a tree page. */
-export function storeEntry(entry: Entry): StoredEntry {
+/** Writes an entry for a tree page, its members in canonical order. */
+export function storeEntry(entry: Entry): Json {
+  const { class: kind, flags, gid, mode, mtime, type, uid } = entry;
   const name = storeName(entry.name);
-  if (entry.type === 'link') return { ...entry, name, target: storeName(entry.target) };
-  if (entry.type === 'file' && entry.same !== undefined) return { ...entry, name, same: storeName(entry.same) };
-  return { ...entry, name };
+  if (entry.type === 'link') return { class: kind, flags, gid, mode, mtime, name, target: storeName(entry.target), type, uid };
+  if (entry.type === 'directory') return { class: kind, flags, gid, mode, mtime, name, pages: entry.pages, type, uid };
+  const { chunks, lists, sha256, size, sparse } = entry;
+  const same = entry.same === undefined ? undefined : storeName(entry.same);
+  return { chunks, class: kind, flags, gid, lists, mode, mtime, name, same, sha256, size, sparse, type, uid };
 }
 
 /** Reads an entry from a tree page that fits its schema. */

@@ -2,7 +2,7 @@ import type { Digest } from '../core/digest.ts';
 import { ROOT_PATH, childPath, type RelPath } from '../core/name.ts';
 import type { TreeSide } from './compare.ts';
 import type { Entry } from './entry.ts';
-import { readDirectory, writeDirectory } from './tree.ts';
+import { readDirectory, writeDirectory, writeEntry } from './tree.ts';
 
 /**
  * A tree that holds only what is wanted of another one, with the directories that lead to it. Its new pages live in memory.
@@ -26,8 +26,8 @@ export async function selectTree(tree: TreeSide, wants: (path: RelPath, entry: E
       const below = await visit(entry.pages, path);
       if (wanted || below.length > 0) entries.push({ ...entry, pages: below });
     }
-    return writeDirectory(entries, (digest, bytes) => {
-      pages.set(digest, bytes);
+    return writeDirectory(entries.map(writeEntry), (digest, bytes) => {
+      pages.set(digest, Buffer.from(bytes));
       return Promise.resolve();
     });
   };

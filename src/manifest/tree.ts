@@ -1,4 +1,4 @@
-import { canonical, parseJson, type Json } from '../core/canonical.ts';
+import { canonical, parseJson } from '../core/canonical.ts';
 import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { chunkListValid, treeValid } from '../core/generated/validators.js';
@@ -6,7 +6,7 @@ import { ROOT_PATH, checkName, childPath, loadName, parseRelPath, type RelPath, 
 import { loadEntry, storeEntry, type Entry, type FileEntry, type StoredEntry } from './entry.ts';
 
 /** Stores a chunk of a tree. */
-export type PutChunk = (digest: Digest, bytes: Buffer) => Promise<void>;
+export type PutChunk = (digest: Digest, bytes: Uint8Array) => Promise<void>;
 /** Reads a chunk of a tree. */
 export type GetChunk = (digest: Digest) => Promise<Buffer>;
 
@@ -16,8 +16,8 @@ const PAGE_LIMIT = 2048;
 const ONE_PAGE = 32;
 /** A directory of more entries has larger pages, since it is named by all of them. */
 const MANY = 8192;
-/** Nor does it grow beyond about so many bytes: a chunk has a limit that readers hold to. */
-const PAGE_BYTES = 256 * 1024;
+/** Nor does it grow beyond about so many characters: a chunk has a limit that readers hold to. */
+const PAGE_LENGTH = 256 * 1024;
 /** A file of more chunks than this names lists of chunks. */
 const LIST_SIZE = 256;
 /** A list of chunks holds so many. */
@@ -28,46 +28,58 @@ const DEPTH_LIMIT = 2000;
 const ENTRY_LIMIT = 20_000_000;
 
 /** Writes the entries of one directory, sorted by name, as pages; returns their digests. */
-export async function writeDirectory(entries: readonly Entry[], put: PutChunk): Promise<readonly Digest[]> {
+export async function writeDirectory(entries: readonly WrittenEntry[], put: PutChunk): Promise<readonly Digest[]> {
   const pages: Digest[] = [];
-  let page: StoredEntry[] = [];
-  let bytes = 0;
+  let page: string[] = [];
+  let length = 0;
   const close = async (): Promise<void> => {
     if (page.length === 0) return;
-    pages.push(await putJson({ format: 'perdure-tree/1', entries: page }, put));
+    pages.push(await putText(`{"entries":[${page.join(',')}],"format":"perdure-tree/1"}`, put));
     page = [];
-    bytes = 0;
+    length = 0;
   };
-  for (const entry of entries) {
-    page.push(storeEntry(entry));
-    bytes += sizeOf(entry);
-    if (page.length >= PAGE_LIMIT || bytes >= PAGE_BYTES || (entries.length > ONE_PAGE && endsPage(entry.name, entries.length)))
-      await close();
+  for (const { name, text } of entries) {
+    page.push(text);
+    length += text.length;
+    if (page.length >= PAGE_LIMIT || length >= PAGE_LENGTH || (entries.length > ONE_PAGE && endsPage(name, entries.length))) await close();
   }
   await close();
   return pages;
 }
 
-/**
- * Whether a page closes after a name: where its digest begins with five zero bits (eight in a large directory), so that a new
- * name or a changed file changes one page and not all behind it.
- */
-function endsPage(name: string, entries: number): boolean {
-  return parseInt(digestOf(name).slice(0, 2), 16) < (entries > MANY ? 1 : 8);
+/** An entry as a page holds it: canonical JSON. */
+export interface WrittenEntry {
+  readonly name: string;
+  readonly text: string;
 }
 
-/** About how many bytes an entry takes in a page. */
-function sizeOf(entry: Entry): number {
-  const digests = entry.type === 'file' ? (entry.chunks ?? entry.lists ?? []).length : entry.type === 'directory' ? entry.pages.length : 0;
-  return 400 + entry.name.length + digests * 67 + (entry.type === 'link' ? entry.target.length * 3 : 0);
+/** Writes an entry for `writeDirectory`. */
+export function writeEntry(entry: Entry): WrittenEntry {
+  return { name: entry.name, text: canonical(storeEntry(entry)) };
+}
+
+/**
+ * Whether a page closes after a name: where a hash of it ends in five zero bits (eight in a large directory), so that a new
+ * name or a changed file changes one page and not all behind it. FNV-1a is enough: nothing is proved by it.
+ */
+function endsPage(name: string, entries: number): boolean {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
+  return ((hash ^ (hash >>> 15)) & (entries > MANY ? 0xff : 0x1f)) === 0;
 }
 
 /** Splits a long chunk list; returns the part of a file entry that names the chunks. */
-export async function writeChunkList(chunks: readonly Digest[], put: PutChunk): Promise<Pick<FileEntry, 'chunks' | 'lists'>> {
-  if (chunks.length <= LIST_SIZE) return { chunks };
+export function writeChunkList(chunks: readonly Digest[], put: PutChunk): ChunkNames | Promise<ChunkNames> {
+  return chunks.length <= LIST_SIZE ? { chunks } : writeLists(chunks, put);
+}
+
+/** The part of a file entry that names the chunks. */
+type ChunkNames = Pick<FileEntry, 'chunks' | 'lists'>;
+
+async function writeLists(chunks: readonly Digest[], put: PutChunk): Promise<ChunkNames> {
   const lists: Digest[] = [];
   for (let at = 0; at < chunks.length; at += LIST_CHUNKS)
-    lists.push(await putJson({ format: 'perdure-chunks/1', chunks: chunks.slice(at, at + LIST_CHUNKS) }, put));
+    lists.push(await putText(canonical({ chunks: chunks.slice(at, at + LIST_CHUNKS), format: 'perdure-chunks/1' }), put));
   return { lists };
 }
 
@@ -142,8 +154,8 @@ export function pathFromNames(names: readonly StoredName[]): RelPath {
   return parseRelPath(names.map(loadName).map(checkName).join('/'));
 }
 
-async function putJson(value: Json, put: PutChunk): Promise<Digest> {
-  const bytes = Buffer.from(canonical(value));
+async function putText(text: string, put: PutChunk): Promise<Digest> {
+  const bytes = Buffer.from(text);
   const digest = digestOf(bytes);
   await put(digest, bytes);
   return digest;

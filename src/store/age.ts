@@ -1,9 +1,9 @@
 import { AgentError } from '../core/errors.ts';
 import type * as Age from 'age-encryption';
-import { openPayload, sealPayload } from './payload.ts';
+import { openPayload, sealPayload, type PayloadKey } from './payload.ts';
 
 /** A header longer than this, or with more stanzas, is refused before it is parsed. */
-const HEADER_LIMIT = 64 * 1024;
+export const HEADER_LIMIT = 64 * 1024;
 /** A file is sealed to at most so many: what has more stanzas no reader opens. */
 export const RECIPIENT_LIMIT = 64;
 /** The same for hybrid recipients, whose stanzas are long. */
@@ -57,6 +57,11 @@ export async function sealWithPassphrase(bytes: Uint8Array, passphrase: string):
 
 /** Seals the parts, one after the other, as one standard age file to the recipients. */
 export async function seal(parts: readonly Uint8Array[], recipients: readonly string[]): Promise<Buffer> {
+  return sealPayload(parts, await newHeader(recipients));
+}
+
+/** The header of a new age file to the recipients, with the key and the nonce that its payload is to be sealed with. */
+export async function newHeader(recipients: readonly string[]): Promise<PayloadKey> {
   if (recipients.length > RECIPIENT_LIMIT) throw new AgentError('INTERNAL', 'more recipients than a reader of the file accepts');
   const age = await library();
   const encrypter = new age.Encrypter();
@@ -64,10 +69,24 @@ export async function seal(parts: readonly Uint8Array[], recipients: readonly st
   let fileKey = new Uint8Array();
   // A recipient of our own that adds no stanza: it sees the file key of the header that the library makes.
   encrypter.addRecipient({ wrapFileKey: (key) => ((fileKey = Uint8Array.from(key)), []) });
-  const empty = await encrypter.encrypt(new Uint8Array());
-  const header = empty.subarray(0, headerLength(empty) ?? 0);
-  const nonce = empty.subarray(header.length, header.length + 16);
-  return sealPayload(parts, { prefix: header, fileKey, nonce });
+  const empty = await bytesOf(await encrypter.encrypt(noBytes()));
+  const prefix = empty.slice(0, headerLength(empty) ?? 0);
+  return { prefix, fileKey, nonce: empty.slice(prefix.length, prefix.length + 16) };
+}
+
+/** A stream without bytes: given bytes, the library would load an HTTP client to collect what comes out. */
+function noBytes(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.close();
+    },
+  });
+}
+
+async function bytesOf(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts);
 }
 
 /** What `open` found: the plaintext, or that no identity fits, or that the file is damaged. */
@@ -78,6 +97,21 @@ export type Opened = { readonly plaintext: Buffer } | { readonly refused: 'no-ke
  * memory and time). Nothing is released before the tag of the whole file has passed.
  */
 export async function open(file: Buffer, identities: readonly string[], options: { readonly passphrase?: string } = {}): Promise<Opened> {
+  const header = await openHeader(file, identities, options);
+  if ('refused' in header) return header;
+  const plaintext = openPayload(file.subarray(header.length), header.fileKey);
+  return plaintext === null ? { refused: 'damaged' } : { plaintext };
+}
+
+/** What `openHeader` found: the length of the header and the key of what follows, or why not. */
+export type OpenedHeader = { readonly length: number; readonly fileKey: Uint8Array } | { readonly refused: 'no-key' | 'damaged' };
+
+/** Opens the header of an age file, of which at least the first 64 KiB are given. */
+export async function openHeader(
+  file: Uint8Array,
+  identities: readonly string[],
+  options: { readonly passphrase?: string } = {},
+): Promise<OpenedHeader> {
   const length = headerLength(file);
   if (length === null) return { refused: 'damaged' };
   const header = file.subarray(0, length);
@@ -86,15 +120,12 @@ export async function open(file: Buffer, identities: readonly string[], options:
   const decrypter = new age.Decrypter();
   for (const identity of identities) decrypter.addIdentity(identity);
   if (options.passphrase !== undefined) decrypter.addPassphrase(options.passphrase);
-  let fileKey: Uint8Array;
   try {
-    fileKey = await decrypter.decryptHeader(header);
+    return { length, fileKey: await decrypter.decryptHeader(header) };
   } catch (error) {
     const unfit = error instanceof Error && error.message.startsWith('no identity matched');
     return { refused: unfit ? 'no-key' : 'damaged' };
   }
-  const plaintext = openPayload(file.subarray(length), fileKey);
-  return plaintext === null ? { refused: 'damaged' } : { plaintext };
 }
 
 /** Bytes of the header with its MAC line, or null where there is no end within the limit. */

@@ -5,19 +5,23 @@ const CHUNK = 64 * 1024;
 const TAG = 16;
 const NONCE = 16;
 
+/** What a payload is sealed with: the header that comes before it, the key that the header wraps, and a nonce. */
+export interface PayloadKey {
+  readonly prefix: Uint8Array;
+  readonly fileKey: Uint8Array;
+  readonly nonce: Uint8Array;
+}
+
 /**
  * Encrypts a payload as age does: a nonce, then chunks of 64 KiB under ChaCha20-Poly1305. The last chunk is flagged and
  * is never empty unless it is the only one. `parts` are taken one after the other as the plaintext; `prefix` (the header)
  * comes before. One buffer is made for all, so that sealing a pack costs its size once. @see https://c2sp.org/age#payload
  */
-export function sealPayload(
-  parts: readonly Uint8Array[],
-  { prefix, fileKey, nonce }: { readonly prefix: Uint8Array; readonly fileKey: Uint8Array; readonly nonce: Uint8Array },
-): Buffer {
+export function sealPayload(parts: readonly Uint8Array[], { prefix, fileKey, nonce }: PayloadKey): Buffer<ArrayBuffer> {
   const key = payloadKey(fileKey, nonce);
   const size = parts.reduce((sum, part) => sum + part.length, 0);
   const chunks = Math.max(1, Math.ceil(size / CHUNK));
-  const out = Buffer.allocUnsafe(prefix.length + NONCE + size + chunks * TAG);
+  const out = Buffer.allocUnsafeSlow(prefix.length + NONCE + size + chunks * TAG);
   out.set(prefix, 0);
   out.set(nonce, prefix.length);
   let to = prefix.length + NONCE;

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { finishDigest, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Files } from '../core/files.ts';
+import { partsOf, type BytesPlace } from './place.ts';
 import { FORMAT_FILE, FORMAT_LINE, kindOfFile, sizeLimit } from './layout.ts';
 
 /** Bytes that are read at a time. */
@@ -11,7 +10,8 @@ const PART = 1024 * 1024;
 /** A file of a store that is read part by part. */
 export interface StoredFile {
   readonly size: number;
-  parts(): AsyncGenerator<Buffer>;
+  /** Its bytes, part by part; each is good until the next is asked for. */
+  parts(): Generator<Buffer>;
 }
 
 /** Reads the travelling files of a control directory or a bundle, wherever they lie. Writes nothing. */
@@ -24,6 +24,8 @@ export interface StoreReader {
   read(name: string): Promise<Buffer | null>;
   /** A file to be read part by part, so that a pack never lies in memory whole; or null where there is none. */
   stream(name: string): Promise<StoredFile | null>;
+  /** Where a file lies, for a thread that reads it; or null where there is none. */
+  locate(name: string): Promise<BytesPlace | null>;
 }
 
 /** Reads a directory: `.perdure` of a root, or a bundle directory. */
@@ -37,7 +39,12 @@ export function directoryReader(files: Files, path: string, name = path): StoreR
     async stream(file) {
       const target = join(path, file);
       const size = await files.size(target);
-      return size === null ? null : storedFile(size, (range) => files.readRange(target, range));
+      return size === null ? null : placedFile({ path: target, size });
+    },
+    async locate(file) {
+      const target = join(path, file);
+      const size = await files.size(target);
+      return size === null ? null : { path: target, size };
     },
     async list(under = '') {
       const found: { name: string; size: number }[] = [];
@@ -77,13 +84,15 @@ export async function checkFormat(reader: StoreReader): Promise<void> {
   throw new AgentError('BUNDLE_DAMAGED', `the format file of '${reader.name}' is damaged`);
 }
 
-/** Streams from the first of several readers that has a file. */
-export async function streamFrom(readers: readonly StoreReader[], name: string): Promise<StoredFile | null> {
-  for (const reader of readers) {
-    const file = await reader.stream(name);
-    if (file !== null) return file;
-  }
-  return null;
+/** Finds a file in the first of several readers that has it. */
+export function locateIn(readers: readonly StoreReader[]): StoreReader['locate'] {
+  return async (name) => {
+    for (const reader of readers) {
+      const place = await reader.locate(name);
+      if (place !== null) return place;
+    }
+    return null;
+  };
 }
 
 /** Reads from the first of several readers that has a file. */
@@ -97,22 +106,17 @@ export function readFrom(readers: readonly StoreReader[]): (name: string) => Pro
   };
 }
 
-/** Makes a file of a way to read ranges of it. */
-export function storedFile(
-  size: number,
-  range: (range: { readonly offset: number; readonly length: number }) => Promise<Buffer>,
-): StoredFile {
-  return {
-    size,
-    async *parts() {
-      for (let offset = 0; offset < size; offset += PART) yield await range({ offset, length: Math.min(PART, size - offset) });
-    },
-  };
+/** A file whose bytes lie somewhere. */
+export function placedFile(place: BytesPlace): StoredFile {
+  return { size: place.size, parts: () => partsOf(place, Buffer.allocUnsafeSlow(Math.max(1, Math.min(PART, place.size)))) };
 }
 
-/** The digest of a file. */
-export async function digestOfFile(file: StoredFile): Promise<Digest> {
-  const hash = createHash('sha256');
-  for await (const part of file.parts()) hash.update(part);
-  return finishDigest(hash);
+/** A file whose bytes are at hand. */
+export function heldFile(bytes: Buffer): StoredFile {
+  return {
+    size: bytes.length,
+    *parts() {
+      yield bytes;
+    },
+  };
 }

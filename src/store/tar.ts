@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type * as Tar from 'tar';
 import { AgentError } from '../core/errors.ts';
-import { checkSize, storedFile, type StoredFile, type StoreReader } from './reader.ts';
+import { checkSize, placedFile, type StoredFile, type StoreReader } from './reader.ts';
 
 const BLOCK = 512;
 const library = (): Promise<typeof Tar> => import('tar');
@@ -72,9 +72,11 @@ export async function tarReader(handle: FileHandle, name: string): Promise<Store
       ),
     stream(file) {
       const entry = entries.get(file);
-      return Promise.resolve(
-        entry === undefined ? null : storedFile(entry.size, ({ offset, length }) => readAt(handle, entry.offset + offset, length)),
-      );
+      return Promise.resolve(entry === undefined ? null : placedFile({ fd: handle.fd, ...entry }));
+    },
+    locate(file) {
+      const entry = entries.get(file);
+      return Promise.resolve(entry === undefined ? null : { fd: handle.fd, ...entry });
     },
     async read(file) {
       const entry = entries.get(file);

@@ -1,28 +1,31 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf, type Digest } from '../../src/core/digest.ts';
+import { ownThread } from '../../src/core/job.ts';
 import { generateAgeKey } from '../../src/store/age.ts';
-import { ChunkIndex } from '../../src/store/chunk-index.ts';
-import { ChunkTable } from '../../src/store/chunk-table.ts';
-import { decodeFrame, encodeFrame } from '../../src/store/frame.ts';
-import { packFile } from '../../src/store/layout.ts';
-import { ObjectSource } from '../../src/store/objects.ts';
-import { decodePack, encodePack } from '../../src/store/pack.ts';
-import { PackWriter } from '../../src/store/pack-writer.ts';
-import { appendPacks, packListPage, type PackListPage } from '../../src/store/packlist.ts';
+import { ChunkIndex } from '../../src/store/packs/chunk-index.ts';
+import { ChunkTable } from '../../src/store/packs/chunk-table.ts';
+import { decodeFrame, encodeFrame } from '../../src/store/packs/frame.ts';
+import { ObjectSource } from '../../src/store/packs/objects.ts';
+import { decodePack, encodeHeader } from '../../src/store/packs/pack.ts';
+import { PackWriter } from '../../src/store/packs/pack-writer.ts';
+import { appendPacks, packListPage, type PackListPage } from '../../src/store/packs/packlist.ts';
+import { temporary } from '../support/tree.ts';
 
 describe('a frame', () => {
-  test('comes back, whether it compresses or not', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 3000 }), async (bytes) => {
+  test('comes back, whether it compresses or not', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 3000 }), (bytes) => {
         const plaintext = Buffer.from(bytes);
-        expect(decodeFrame(await encodeFrame(plaintext), plaintext.length).equals(plaintext)).toBe(true);
+        expect(decodeFrame(encodeFrame(plaintext), plaintext.length).equals(plaintext)).toBe(true);
       }),
     );
   });
 
-  test('that claims another length than it has is refused, so that a small pack cannot fill the memory', async () => {
-    const frame = await encodeFrame(Buffer.alloc(1_000_000));
+  test('that claims another length than it has is refused, so that a small pack cannot fill the memory', () => {
+    const frame = encodeFrame(Buffer.alloc(1_000_000));
     expect(() => decodeFrame(frame, 999_999)).toThrow();
     expect(() => decodeFrame(frame, 1 << 30)).toThrow();
     expect(() => decodeFrame(Buffer.from([9, 1, 2]), 2)).toThrow('unknown codec');
@@ -30,25 +33,26 @@ describe('a frame', () => {
 });
 
 describe('a pack', () => {
-  test('whose header does not add up is refused', async () => {
-    const frame = await encodeFrame(Buffer.from('abc'));
+  test('whose header does not add up is refused', () => {
+    const frame = encodeFrame(Buffer.from('abc'));
     const header = { format: 'perdure-pack/1', frames: [{ size: frame.length, raw: 4, chunks: [[digestOf('abc'), 3]] }] } as const;
-    expect(() => decodePack(Buffer.concat(encodePack(header, [frame])))).toThrow('does not add up');
+    expect(() => decodePack(Buffer.concat([encodeHeader(header), frame]))).toThrow('does not add up');
     expect(() =>
-      decodePack(Buffer.concat(encodePack({ ...header, frames: [{ ...header.frames[0], raw: 3 }] }, [frame, Buffer.from('x')]))),
+      decodePack(Buffer.concat([encodeHeader({ ...header, frames: [{ ...header.frames[0], raw: 3 }] }), frame, Buffer.from('x')])),
     ).toThrow('longer or shorter');
     expect(() => decodePack(Buffer.from('{}\n'))).toThrow('no valid header');
   });
 
   test('gives every chunk back, and writes none twice', async () => {
     const { identity, recipient } = await generateAgeKey();
-    const files = new Map<string, Buffer>();
+    const directory = temporary();
     const index = new ChunkIndex();
     const writer = new PackWriter({
       index,
       key: { id: '0123456789abcdef', recipient },
+      threads: ownThread,
       sink: ({ entry, bytes }) => {
-        files.set(packFile(entry.digest), bytes);
+        writeFileSync(join(directory, entry.digest), bytes);
         return Promise.resolve();
       },
     });
@@ -57,7 +61,11 @@ describe('a pack', () => {
     expect(await writer.peek(digestOf(chunks[299] ?? ''))).toEqual(chunks[299]);
     const packs = await writer.finish(Buffer.from('top'));
     const source = new ObjectSource({
-      read: (name) => Promise.resolve(files.get(name) ?? null),
+      locate: (name) => {
+        const path = join(directory, basename(name, '.age'));
+        return Promise.resolve({ path, size: statSync(path).size });
+      },
+      threads: ownThread,
       keys: new Map([['0123456789abcdef', identity]]),
       packs,
     });

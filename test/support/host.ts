@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Ports } from '../../src/actions/session/ports.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { createFiles, type BeforeChange } from '../../src/core/files.ts';
+import { ownThread } from '../../src/core/job.ts';
 import { fileSystemOf } from '../../src/providers/file-system.ts';
 import { createProcessTable } from '../../src/providers/processes.ts';
 
@@ -28,6 +29,7 @@ export function testHost(
   return {
     files: createFiles(nodeFs, options.before),
     clock: testClock(),
+    threads: ownThread,
     processes: createProcessTable(),
     machine: { id: 'machine', uid: options.uid ?? 1000, label: `user@${name}`, platform: 'linux', node: '20.19.0' },
     random: randomBytes,

@@ -1,10 +1,11 @@
 import { AgentError } from '../../core/errors.ts';
+import type { Threads } from '../../core/job.ts';
 import type { StagePlan, StagedTree } from '../../install/stage.ts';
 import { planStage } from '../../install/stage.ts';
 import { compareSeen, seenOf } from '../../ledger/seen.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { withBundle, type Bundle, type Input } from './bundle.ts';
-import { checkOpened, checkSealed } from '../state/check-store.ts';
+import { checkSealed, openLearned, pathLimit } from '../state/check-store.ts';
 import { mainRoot, type OpenState } from '../state/open-state.ts';
 import type { Ports } from '../session/ports.ts';
 import { word } from '../../core/shell.ts';
@@ -51,13 +52,21 @@ export interface OpenedBundle {
   readonly readers: readonly StoreReader[];
 }
 
-/** Checks a bundle with its bases, byte for byte, and opens its newest complete state. Throws where it is not whole. */
+/**
+ * Checks a bundle with its bases, byte for byte, and opens its newest complete state; `deep` checks each chunk of its packs,
+ * too, which writing them does otherwise. Throws where it is not whole.
+ */
 export async function openBundle(
   bundle: Bundle,
-  { bases, identities }: { readonly bases: readonly StoreReader[]; readonly identities: readonly string[] },
+  {
+    bases,
+    identities,
+    threads,
+    deep,
+  }: { readonly bases: readonly StoreReader[]; readonly identities: readonly string[]; readonly threads: Threads; readonly deep: boolean },
 ): Promise<OpenedBundle> {
   const { reader, chain } = bundle;
-  const sealed = await checkSealed(reader, chain, bases);
+  const sealed = await checkSealed(reader, chain, { bases, threads });
   const bad = sealed.findings.find((one) => one.code !== 'BUNDLE_INCOMPLETE');
   if (bad?.code === 'BASE_NEEDED')
     throw new AgentError('BUNDLE_INCOMPLETE', `'${reader.name}': ${bad.subject}, and it is not here`, {
@@ -76,12 +85,15 @@ export async function openBundle(
       { hints: [{ command: 'agent verify BUNDLE', effect: 'lists all; nothing was changed' }] },
     );
   const readers = [reader, ...bases];
-  const state = await checkOpened({ readers, ledger: chain.state, manifest: sealed.newest.manifest, identities });
+  const options = { readers, ledger: chain.state, manifest: sealed.newest.manifest, identities, threads };
+  const state = await openLearned(options, { deep });
   const { sheet } = state;
   const tree: StagedTree = {
     root: mainRoot(state.facts),
     get: (digest) => state.objects.main.chunk(digest),
+    packs: { source: state.objects.main, threads },
     secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
   };
-  return { seq: sealed.newest.seq, at: sealed.newest.at, state, tree, plan: await planStage(tree), readers };
+  const plan = await planStage(tree, { limit: pathLimit(state), has: (digest) => state.objects.main.index.has(digest) });
+  return { seq: sealed.newest.seq, at: sealed.newest.at, state, tree, plan, readers };
 }

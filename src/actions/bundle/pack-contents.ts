@@ -16,7 +16,7 @@ import {
   packFile,
   packListFile,
 } from '../../store/layout.ts';
-import { storedFile, type StoredFile } from '../../store/reader.ts';
+import { heldFile, type StoredFile } from '../../store/reader.ts';
 import { envelopeAt, packsOf, recordedPacks } from '../state/check-store.ts';
 import { openState } from '../state/open-state.ts';
 import { isPassphraseFile } from '../sealed/key-files.ts';
@@ -128,7 +128,7 @@ async function grantSecrets(
   session: Session,
   manifest: Digest,
 ): Promise<{ readonly files: ReadonlyMap<string, Buffer>; readonly target: string }> {
-  const { reader, state, host } = session;
+  const { ports, reader, state, host } = session;
   const target = host?.known.find((one) => one.key === state.offer?.target);
   if (host === null || state.offer === null || target === undefined)
     throw new AgentError('OFFER_MISSING', `secrets are sealed only to the target of an open offer, and '${session.name}' has none`, {
@@ -139,7 +139,7 @@ async function grantSecrets(
         },
       ],
     });
-  const { keys } = await openState({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host) });
+  const { keys } = await openState({ readers: [reader], ledger: state, manifest, identities: identitiesOf(host), threads: ports.threads });
   const files = new Map<string, Buffer>();
   for (const { id, use } of Object.values(state.keys.storeKeys)) {
     const identity = keys.get(id);
@@ -154,10 +154,7 @@ async function grantSecrets(
 /** A file of a bundle, ready to be read part by part. */
 export async function fileOf({ reader }: Session, contents: Contents, name: string): Promise<StoredFile> {
   const own = contents.extra.get(name);
-  const file =
-    own === undefined
-      ? await reader.stream(name)
-      : storedFile(own.length, ({ offset, length }) => Promise.resolve(own.subarray(offset, offset + length)));
+  const file = own === undefined ? await reader.stream(name) : heldFile(own);
   if (file !== null) return file;
   throw new AgentError('BUNDLE_INCOMPLETE', `'${name}' is missing in '${reader.name}'`, {
     hints: [{ command: 'agent verify', effect: 'lists all that is missing' }],

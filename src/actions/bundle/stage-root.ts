@@ -1,17 +1,19 @@
-import { copyFileSync, linkSync } from 'node:fs';
+import { linkSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AgentError, systemCode } from '../../core/errors.ts';
-import { showName } from '../../core/name.ts';
+import { systemCode } from '../../core/errors.ts';
+import type { Threads } from '../../core/job.ts';
+import { explain } from '../../core/system-error.ts';
 import { carryOver } from '../../install/carry.ts';
 import { syncTree } from '../../install/durable.ts';
 import { stageTree, type StagedTree } from '../../install/stage.ts';
 import type { SwapPaths } from '../../install/swap.ts';
 import { chainText, type Chain } from '../../ledger/chain.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, digestInName, kindOfFile } from '../../store/layout.ts';
-import { digestOfFile, streamFrom, type StoreReader } from '../../store/reader.ts';
-import { progressOf } from '../checkpoint.ts';
-import { compareLive } from '../state/live-tree.ts';
+import { COPY_FILE, DIGEST_FILE } from '../../store/packs/pack-jobs.ts';
+import { locateIn, type StoreReader } from '../../store/reader.ts';
+import { progressOf } from '../session/progress.ts';
+import { checkStaged } from './check-staged.ts';
 import type { OpenState } from '../state/open-state.ts';
 import type { Ports } from '../session/ports.ts';
 import { type Session } from '../session/session.ts';
@@ -35,15 +37,17 @@ export async function stageRoot(ports: Ports, prepared: StageSource, paths: Swap
   await ports.files.makeDirectory(dirname(paths.staging));
   await mkdir(paths.staging, { mode: 0o700 });
   try {
-    await stageTree(tree, paths.staging, { onFile: progressOf(ports, 'rehydrate') });
-    const carried = new Set(target.old === null ? [] : carryOver(target.path, paths.staging, profile).map(showName));
+    await stageTree(tree, paths.staging, { onFiles: progressOf(ports, 'rehydrate') });
+    const carried = new Set(target.old === null ? [] : carryOver(target.path, paths.staging, profile));
     const control = join(paths.staging, CONTROL);
     await stageControl(ports, { control, readers, chain: bundle.chain, old: target.old });
     await noteProfile(ports.files, control, profile);
-    const { changes } = await compareLive({ ports, control }, state, { root: paths.staging, profile, trustIndex: false });
-    const wrong = changes.find((one) => one.path !== '.' && !carried.has(one.path));
-    if (wrong !== undefined)
-      throw new AgentError('TREE_DAMAGED', `'${wrong.path}' came out ${wrong.kind} on this disk; the target was not touched`);
+    // The disk writes while the tree is read again; what is left then is little.
+    const early = syncTree(paths.staging);
+    early.catch(() => undefined);
+    const { threads } = ports;
+    await checkStaged(tree, { directory: paths.staging, threads, carried, onFiles: progressOf(ports, 'check') });
+    await early;
     await syncTree(paths.staging);
   } catch (error) {
     await ports.files.removeTree(paths.staging);
@@ -61,32 +65,37 @@ async function stageControl(
     old,
   }: { readonly control: string; readonly readers: readonly StoreReader[]; readonly chain: Chain; readonly old: Session | null },
 ): Promise<void> {
-  const { files } = ports;
+  const { files, threads } = ports;
   const names = new Set((await Promise.all(readers.map((reader) => reader.list()))).flat().map((file) => file.name));
+  const locate = locateIn(readers);
+  const copies: Promise<unknown>[] = [];
   for (const name of [...names].sort()) {
     if ([null, 'script', 'ledger', 'format'].includes(kindOfFile(name))) continue;
     const path = join(control, name);
-    if (old !== null && (await isWhole(old, name))) {
-      await files.makeDirectory(dirname(path));
-      try {
-        linkSync(join(old.control, name), path);
-      } catch (error) {
-        // A control directory elsewhere may lie on another file system.
-        if (systemCode(error) !== 'EXDEV') throw error;
-        copyFileSync(join(old.control, name), path);
-      }
-      continue;
-    }
-    const file = await streamFrom(readers, name);
-    if (file !== null) await files.replace(path, file.parts());
+    await files.makeDirectory(dirname(path));
+    const isLinked = old !== null && (await isWhole(old, { name, threads })) && link(join(old.control, name), path);
+    const from = isLinked ? null : await locate(name);
+    if (from !== null) copies.push(threads.run(COPY_FILE, { from, to: path }, { cost: from.size }));
   }
+  for (const copy of await Promise.allSettled(copies)) if (copy.status === 'rejected') throw explain(copy.reason, control);
   await files.replace(join(control, LEDGER_FILE), chainText(chain.records));
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
 }
 
+/** Gives a file a second name; false where a control directory elsewhere lies on another file system. */
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'EXDEV') return false;
+    throw error;
+  }
+}
+
 /** Whether the older tree has a file that is still what its name says; a rotten one is not taken over. */
-async function isWhole({ reader }: Session, name: string): Promise<boolean> {
+async function isWhole({ reader }: Session, { name, threads }: { readonly name: string; readonly threads: Threads }): Promise<boolean> {
   const promised = digestInName(name);
-  const file = promised === null ? null : await reader.stream(name);
-  return file !== null && (await digestOfFile(file)) === promised;
+  const place = promised === null ? null : await reader.locate(name);
+  return place !== null && (await threads.run(DIGEST_FILE, place, { cost: place.size })) === promised;
 }

@@ -3,12 +3,12 @@ import type { Digest } from '../../core/digest.ts';
 import { chunksOf, readDirectory, type GetChunk } from '../../manifest/tree.ts';
 import { decodeFacts, parseSecretPages, readSecrets } from '../../manifest/facts.ts';
 import { readManifest } from '../../manifest/manifest.ts';
-import { ChunkIndex, indexBlock } from '../../store/chunk-index.ts';
-import { ChunkTable } from '../../store/chunk-table.ts';
-import { foldPage } from '../../store/folds.ts';
+import { ChunkIndex, indexBlock, recordsOf } from '../../store/packs/chunk-index.ts';
+import { ChunkTable } from '../../store/packs/chunk-table.ts';
+import { foldPage } from '../../store/packs/folds.ts';
 import { packFile, packListFile } from '../../store/layout.ts';
-import { PackWriter } from '../../store/pack-writer.ts';
-import type { PackEntry, PackListPage } from '../../store/packlist.ts';
+import { PackWriter } from '../../store/packs/pack-writer.ts';
+import type { PackEntry, PackListPage } from '../../store/packs/packlist.ts';
 import { chunkCachePath, mainRoot, type OpenState, type Use } from '../state/open-state.ts';
 import type { StateName } from '../state/revision.ts';
 import type { HostSession } from '../session/session.ts';
@@ -101,9 +101,10 @@ async function writeFold({ ports, control, state }: HostSession, newest: OpenSta
   const writer = new PackWriter({
     index: new ChunkIndex(),
     key: { id, recipient: state.keys.storeKeys[id]?.recipient ?? '' },
+    threads: ports.threads,
     async sink({ entry, header, bytes }) {
       await files.create(join(control, packFile(entry.digest)), bytes);
-      await files.append(cache, indexBlock(entry.digest, header), { at: (await files.size(cache)) ?? 0 });
+      await files.append(cache, indexBlock(entry.digest, recordsOf(header)), { at: (await files.size(cache)) ?? 0 });
     },
   });
   const isLive = (digest: Digest): boolean => live === null || live.get(digest) !== null;

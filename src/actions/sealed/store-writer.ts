@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { AgentError } from '../../core/errors.ts';
 import type { GetChunk } from '../../manifest/tree.ts';
-import { ChunkIndex, indexBlock } from '../../store/chunk-index.ts';
+import { ChunkIndex, indexBlock, recordsOf } from '../../store/packs/chunk-index.ts';
 import { openStoreKeys } from '../../store/envelope.ts';
 import { packFile } from '../../store/layout.ts';
-import { ObjectSource } from '../../store/objects.ts';
-import { PackWriter } from '../../store/pack-writer.ts';
+import { ObjectSource } from '../../store/packs/objects.ts';
+import { PackWriter } from '../../store/packs/pack-writer.ts';
 import { chunkCachePath, type OpenState, type Use } from '../state/open-state.ts';
 import type { HostSession } from '../session/session.ts';
 import type { NewStoreKeys } from './store-keys.ts';
@@ -36,8 +36,14 @@ export async function openStoreWriter(
     await files.makeDirectory(join(control, 'local', 'index'));
     const source =
       previous?.objects[use] ??
-      new ObjectSource({ read: (name) => session.reader.read(name), keys: new Map(), packs: [], index: new ChunkIndex() });
-    await source.learn(({ digest }, pack) => note(indexBlock(digest, pack.header)));
+      new ObjectSource({
+        locate: (name) => session.reader.locate(name),
+        threads: ports.threads,
+        keys: new Map(),
+        packs: [],
+        index: new ChunkIndex(),
+      });
+    await source.learn({ onPack: ({ digest }, records) => note(indexBlock(digest, records)) });
     const id = fresh?.[use].id ?? state.keys[use] ?? '';
     const recipient = fresh?.[use].recipient ?? state.keys.storeKeys[id]?.recipient;
     const identity = fresh?.[use].identity ?? previous?.keys.get(id) ?? (await ownKey(session, id));
@@ -46,9 +52,10 @@ export async function openStoreWriter(
     const writer = new PackWriter({
       index: source.index,
       key: { id, recipient },
+      threads: ports.threads,
       async sink({ entry, header, bytes }) {
         await files.create(join(control, packFile(entry.digest)), bytes);
-        await note(indexBlock(entry.digest, header));
+        await note(indexBlock(entry.digest, recordsOf(header)));
         source.addWritten(entry, identity);
       },
     });

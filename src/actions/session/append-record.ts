@@ -1,17 +1,18 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { canonical, parseJson, type Json } from '../../core/canonical.ts';
 import { instant } from '../../core/clock.ts';
-import { digestOf } from '../../core/digest.ts';
+import { finishDigest } from '../../core/digest.ts';
 import { AgentError, isAgentError } from '../../core/errors.ts';
 import { saveHost, type Host } from '../../host/home.ts';
 import { loadMemory, saveMemory, type AgentMemory } from '../../host/memory.ts';
 import { samePlace, type HomeId } from '../../host/place.ts';
 import type { ProcessId } from '../../providers/processes.ts';
 import { APPEND_ORDER, type AppendSteps } from '../../ledger/append.ts';
-import { chainOf, chainText } from '../../ledger/chain.ts';
+import { chainText, foldRecords } from '../../ledger/chain.ts';
 import { mustBeCosigned } from '../../ledger/policy.ts';
 import { recordText, signRecord, signedRecord, type LedgerRecord, type SignedRecord } from '../../ledger/record.ts';
-import { epochAfter, reduce } from '../../ledger/reduce.ts';
+import { REDUCER, epochAfter, reduce } from '../../ledger/reduce.ts';
 import { seenOf } from '../../ledger/seen.ts';
 import { outcomeOf } from '../../ledger/standing.ts';
 import type { LedgerState } from '../../ledger/state.ts';
@@ -32,14 +33,13 @@ export interface AppendTarget {
    * assertion that it finds pending.
    */
   readonly signedAs: HomeId;
-  /** The verified records before it. */
-  readonly before: readonly SignedRecord[];
+  /** The verified lines before it. */
+  readonly before: Buffer;
   /** The state that the ledger is in with the record. */
   readonly after: LedgerState;
   /** Whether the ledger has the record already, and only the memory is to move. */
   readonly isThere?: boolean;
-  /** Bytes of the ledger's whole lines, and of the torn one behind them. */
-  readonly length: number;
+  /** Bytes of the torn line behind them. */
   readonly torn: number;
 }
 
@@ -64,10 +64,7 @@ export async function appendRecord(
     ...draft,
   } as Later;
   const signed = byCustodian === undefined ? await signAsHost(session, record, custodian) : await signAlone(record, byCustodian);
-  await appendSigned(
-    { session, signedAs: host.actual, before: chain.records, after: reduce(chain.state, signed), length: chain.length, torn: chain.torn },
-    signed,
-  );
+  await appendSigned({ session, signedAs: host.actual, before: chain.bytes, after: reduce(chain.state, signed), torn: chain.torn }, signed);
   return (await openRoot(ports, session.root)) as HostSession;
 }
 
@@ -123,16 +120,16 @@ async function goOn(session: Session): Promise<Session> {
     return session;
   }
   const isThere = outcome === 'settle';
-  const after = isThere ? chainOf(chain.records.slice(0, pending.record.seq + 1)).state : reduce(chain.state, pending);
-  const { length, torn } = chain;
-  const before = chain.records.slice(0, pending.record.seq);
-  await appendSigned({ session: { ...session, host }, signedAs: memory.pending.home, before, after, isThere, length, torn }, pending);
+  const earlier = isThere ? chain.records.slice(0, pending.record.seq) : null;
+  const after = earlier === null ? reduce(chain.state, pending) : foldRecords([...earlier, pending]);
+  const before = earlier === null ? chain.bytes : Buffer.from(chainText(earlier));
+  await appendSigned({ session: { ...session, host }, signedAs: memory.pending.home, before, after, isThere, torn: chain.torn }, pending);
   return openRoot(ports, session.root, { unfinished: true });
 }
 
 /** Runs the steps of APPEND_ORDER, or the last alone. */
 export async function appendSigned(target: AppendTarget, signed: SignedRecord): Promise<void> {
-  const { session, length, torn, isThere = false } = target;
+  const { session, before, torn, isThere = false } = target;
   const { ports, control, host } = session;
   const { files } = ports;
   const ledger = join(control, LEDGER_FILE);
@@ -144,8 +141,8 @@ export async function appendSigned(target: AppendTarget, signed: SignedRecord): 
       }),
     claim: () => claim(session, signed),
     append: async () => {
-      if (torn > 0) await files.truncate(ledger, length);
-      await files.append(ledger, `${signed.line}\n`, { at: length });
+      if (torn > 0) await files.truncate(ledger, before.length);
+      await files.append(ledger, `${signed.line}\n`, { at: before.length });
     },
     settle: async () => {
       await settle(target, signed);
@@ -200,9 +197,10 @@ async function settle(target: AppendTarget, signed: SignedRecord): Promise<void>
 }
 
 /** The ledger as it was verified when it was opened, and the record, which this host or the recovery key signed. */
-function verifiedBy({ before }: AppendTarget, signed: SignedRecord): NonNullable<AgentMemory['verified']> {
-  const text = `${chainText(before)}${signed.line}\n`;
-  return { length: Buffer.byteLength(text), digest: digestOf(text) };
+function verifiedBy({ before, after }: AppendTarget, signed: SignedRecord): NonNullable<AgentMemory['verified']> {
+  const line = Buffer.from(`${signed.line}\n`);
+  const digest = finishDigest(createHash('sha256').update(before).update(line));
+  return { length: before.length + line.length, digest, folded: { by: REDUCER, state: after } };
 }
 
 function memoryBefore(session: AppendTarget['session'], signed: SignedRecord): AgentMemory {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Files } from '../../core/files.ts';
+import type { Threads } from '../../core/job.ts';
 import type { Machine } from '../../host/home.ts';
 import type { FileSystemKind } from '../../providers/file-system.ts';
 import type { ProcessTable } from '../../providers/processes.ts';
@@ -11,6 +12,8 @@ export type Progress = (event: { readonly phase: string; readonly files?: number
 export interface Ports {
   readonly files: Files;
   readonly clock: Clock;
+  /** Where bytes are read, hashed, packed and opened. */
+  readonly threads: Threads;
   readonly processes: ProcessTable;
   readonly machine: Machine;
   /** Random bytes for nonces. */

@@ -5,9 +5,10 @@ import type { Digest } from '../../core/digest.ts';
 import { loadHost, type Host } from '../../host/home.ts';
 import { loadMemory, type AgentMemory } from '../../host/memory.ts';
 import { compareHome, placeOf, samePlace, type Place } from '../../host/place.ts';
-import { parseChain, type Chain } from '../../ledger/chain.ts';
+import { parseChain, type Chain, type VerifiedPrefix } from '../../ledger/chain.ts';
 import type { HostView, RootRelation } from '../../ledger/conditions.ts';
 import { damaged, parseLine, type SignedRecord } from '../../ledger/record.ts';
+import { REDUCER } from '../../ledger/reduce.ts';
 import { standingOf } from '../../ledger/standing.ts';
 import type { LedgerState } from '../../ledger/state.ts';
 import { FORMAT_FILE, LEDGER_FILE } from '../../store/layout.ts';
@@ -18,6 +19,9 @@ import { word } from '../../core/shell.ts';
 
 /** Where a tree that a rehydrate replaced is kept, within the control directory. */
 export const OLD_TREE = 'local/old';
+
+/** No first line of a ledger is longer. */
+const FIRST_LINE = 256 * 1024;
 
 /** An agent root that was opened: its ledger, and what this host knows of it. Nothing was written. */
 export interface Session {
@@ -78,16 +82,17 @@ export async function openRoot(ports: Ports, root: string, { unfinished = false,
       hints: [{ command: `agent init ${word(root)} --recovery-kit FILE`, effect: 'the same command again finishes it' }],
     });
   if (!unfinished) await checkFormat(reader);
-  const head = (await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0);
+  const ledger = join(control, LEDGER_FILE);
+  const head = (await files.exists(ledger)) ? await files.readRange(ledger, { offset: 0, length: FIRST_LINE }) : Buffer.alloc(0);
   if (head.length === 0) throw damaged('it is missing or empty');
   const host = await loadHost(files, ports.hostDirectory, ports.machine);
   const first = parseLine(head.toString('utf8', 0, Math.max(0, head.indexOf(0x0a))));
   const memory = await loadMemory(files, ports.hostDirectory, first.digest);
   // After the memory: beside a writer the ledger may be newer than what is remembered, and never older.
-  const bytes = (await reader.read(LEDGER_FILE)) ?? head;
+  const bytes = (await reader.read(LEDGER_FILE)) ?? Buffer.alloc(0);
   const chain = parseChain(bytes, {
     pending: memory?.pending === undefined ? undefined : `${memory.pending.line}\n`,
-    verified: trusting ? memory?.verified : undefined,
+    verified: trusting ? verifiedOf(memory) : undefined,
   });
   const place = await placeOf(files, root);
   if (place === null) throw new AgentError('AGENT_MISSING', `'${root}' is gone`);
@@ -104,6 +109,14 @@ export async function openRoot(ports: Ports, root: string, { unfinished = false,
     seenOffered: seen?.offered ?? false,
   };
   return { ...session, view };
+}
+
+/** What this host verified of a ledger; the state only where the same fold made it. */
+function verifiedOf(memory: AgentMemory | null): VerifiedPrefix | undefined {
+  const verified = memory?.verified;
+  if (verified === undefined) return undefined;
+  const { length, digest, folded } = verified;
+  return { length, digest, state: folded?.by === REDUCER ? (folded.state as LedgerState) : undefined };
 }
 
 /** Whether this host has keys at all. */

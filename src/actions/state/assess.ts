@@ -24,16 +24,17 @@ export interface Found {
   readonly quiesced: boolean;
 }
 
-/** Whether the tree is in the state that is recorded already, and nothing better can be said of it. */
-export function isSameState(previous: OpenState, { scan, quiesced }: Found): boolean {
-  const [root] = previous.facts.roots;
+/** Whether the tree, but for its secrets, is in the state that is recorded already, and nothing better can be said of it. */
+export function isSameState(facts: Facts, { scan, quiesced }: Pick<Found, 'scan' | 'quiesced'>): boolean {
+  const [root] = facts.roots;
   const same = root?.pages.join() === scan.root.pages.join() && root.mode === scan.root.mode && root.mtime === scan.root.mtime;
-  return same && sameSecrets(previous, scan) && (previous.facts.consistency === 'quiesced' || !quiesced);
+  return same && (facts.consistency === 'quiesced' || !quiesced);
 }
 
 /** Whether the secret files hold what the recorded sheet says. */
 export function sameSecrets(previous: OpenState | null, scan: ScanResult): boolean {
-  return previous !== null && !previous.secretsSealed && canonical(previous.sheet?.files ?? []) === canonical(scan.secrets);
+  if (previous === null || scan.secrets === null) return previous !== null;
+  return !previous.secretsSealed && canonical(previous.sheet?.files ?? []) === canonical(scan.secrets);
 }
 
 /** Alarms that this state raises, and all that stay open with the older ones. */

@@ -1,15 +1,17 @@
 import { digestOf, type Digest } from '../../core/digest.ts';
 import { AgentError, isAgentError } from '../../core/errors.ts';
+import type { Threads } from '../../core/job.ts';
+import { byCodeUnit } from '../../core/order.ts';
 import type { Chain } from '../../ledger/chain.ts';
 import type { LedgerState } from '../../ledger/state.ts';
 import type { Finding } from '../../manifest/facts.ts';
 import { chunksOf, walkTree } from '../../manifest/tree.ts';
 import { readManifest, type Manifest } from '../../manifest/manifest.ts';
 import { sizeLimit, digestInName, envelopeFile, grantFile, kindOfFile, packFile, packListFile } from '../../store/layout.ts';
-import { checkPack } from '../../store/pack.ts';
-import { readPackList, type PackEntry } from '../../store/packlist.ts';
-import { digestOfFile, readFrom, type StoreReader } from '../../store/reader.ts';
-import { Folds } from '../../store/folds.ts';
+import { DIGEST_FILE } from '../../store/packs/pack-jobs.ts';
+import { readPackList, type PackEntry } from '../../store/packs/packlist.ts';
+import { readFrom, type StoreReader } from '../../store/reader.ts';
+import { Folds } from '../../store/packs/folds.ts';
 import { mainRoot, openState, type OpenState } from './open-state.ts';
 import { statesOf, type StateName } from './revision.ts';
 
@@ -31,10 +33,11 @@ export interface StoreCheck {
 export async function checkSealed(
   reader: StoreReader,
   chain: Pick<Chain, 'records' | 'state'>,
-  bases: readonly StoreReader[] = [],
+  { bases = [], threads }: { readonly bases?: readonly StoreReader[]; readonly threads: Threads },
 ): Promise<StoreCheck> {
   const findings: Finding[] = [];
   const read = readFrom([reader, ...bases]);
+  const named: Named[] = [];
   let packs = 0;
   let bytes = 0;
   for (const { name, size } of await reader.list()) {
@@ -44,10 +47,9 @@ export async function checkSealed(
     if (kind === 'pack') packs++;
     const promised = digestInName(name);
     if (size > sizeLimit(name)) findings.push({ code: 'BUNDLE_DAMAGED', subject: `'${name}' is larger than any such file is` });
-    const file = promised === null || size > sizeLimit(name) ? null : await reader.stream(name);
-    if (file !== null && (await digestOfFile(file)) !== promised)
-      findings.push({ code: kind === 'pack' ? 'PACK_DAMAGED' : 'BUNDLE_DAMAGED', subject: `'${name}' is not what its name says` });
+    if (promised !== null && size <= sizeLimit(name)) named.push({ name, promised });
   }
+  findings.push(...(await notAsNamed(reader, named, threads)));
   for (const { id, envelope } of Object.values(chain.state.keys.storeKeys)) {
     if ((await envelopeAt(read, { id, envelope })) === null)
       findings.push({
@@ -60,6 +62,30 @@ export async function checkSealed(
   for (const one of [reader, ...bases]) for (const { name, size } of await one.list()) if (!sizes.has(name)) sizes.set(name, size);
   const newest = await newestComplete(chain, { read, sizes }, findings);
   return { findings, newest: newest.state, packs, bytes, baseNeeded: newest.baseNeeded };
+}
+
+/** A file with the digest that its name promises. */
+interface Named {
+  readonly name: string;
+  readonly promised: Digest;
+}
+
+/** Digests that are asked for ahead of the one that is looked at. */
+const AHEAD = 16;
+
+/** Reads all bytes of files that are named by their digest, on every thread. */
+async function notAsNamed(reader: StoreReader, named: readonly Named[], threads: Threads): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (let at = 0; at < named.length; at += AHEAD)
+    await Promise.all(
+      named.slice(at, at + AHEAD).map(async ({ name, promised }) => {
+        const place = await reader.locate(name);
+        if (place === null || (await threads.run(DIGEST_FILE, place, { cost: place.size })) === promised) return;
+        const code = kindOfFile(name) === 'pack' ? 'PACK_DAMAGED' : 'BUNDLE_DAMAGED';
+        findings.push({ code, subject: `'${name}' is not what its name says` });
+      }),
+    );
+  return findings.sort((a, b) => byCodeUnit(a.subject, b.subject));
 }
 
 /** The files that are at hand: their bytes and their sizes. */
@@ -168,21 +194,36 @@ export async function checkOpened(
   options: Parameters<typeof openState>[0],
   onPack: (size: number) => void = () => undefined,
 ): Promise<OpenState> {
-  const state = await openState(options);
-  for (const use of ['main', 'secret'] as const) {
-    await state.objects[use].each((entry, pack) => {
-      checkPack(pack);
-      onPack(entry.size);
-    });
-  }
-  const { main, secret } = state.objects;
-  const top = mainRoot(state.facts);
+  const state = await openLearned(options, { deep: true, onPack });
+  const { main } = state.objects;
   const get = (digest: Digest): Promise<Buffer> => main.chunk(digest);
-  for await (const { path, entry } of walkTree(top.pages, get, { limit: state.facts.coverage.walked + 1 })) {
+  for await (const { path, entry } of walkTree(mainRoot(state.facts).pages, get, { limit: pathLimit(state) })) {
     if (entry.type !== 'file' || entry.sha256 === undefined) continue;
     for await (const digest of chunksOf(entry, get))
       if (!main.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', `a part of '${path}' is in no pack`);
   }
+  return state;
+}
+
+/** Most paths that the tree of a state may have. */
+export function pathLimit({ facts }: OpenState): number {
+  return facts.coverage.walked + 1;
+}
+
+/** Opens a state and learns where each of its chunks lies, all of them checked where it is `deep`; throws where a secret lacks one. */
+export async function openLearned(
+  options: Parameters<typeof openState>[0],
+  { deep, onPack = () => undefined }: { readonly deep: boolean; readonly onPack?: (size: number) => void },
+): Promise<OpenState> {
+  const state = await openState(options);
+  for (const use of ['main', 'secret'] as const)
+    await state.objects[use].learn({
+      deep,
+      onPack: (entry) => {
+        onPack(entry.size);
+      },
+    });
+  const { secret } = state.objects;
   for (const file of state.sheet?.files ?? [])
     for await (const digest of chunksOf(file, (list) => secret.chunk(list)))
       if (!secret.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', 'a part of a secret is in no pack');

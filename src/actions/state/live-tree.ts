@@ -1,15 +1,14 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { join } from 'node:path';
 import { scan, type ScanResult } from '../../capture/scan.ts';
-import { ScanIndexReader } from '../../capture/scan-index.ts';
+import { ScanIndexReader, type IndexOf } from '../../capture/index/scan-index.ts';
 import type { ScanOptions } from '../../capture/scan-options.ts';
 import type { Digest } from '../../core/digest.ts';
 import { loadName, showName } from '../../core/name.ts';
 import { compareTrees, type Change } from '../../manifest/compare.ts';
 import type { Facts } from '../../manifest/facts.ts';
 import type { Profile } from '../../profile/profile.ts';
-import { progressOf } from '../checkpoint.ts';
-import { mainRoot, sideOf, type OpenState } from './open-state.ts';
+import { progressOf } from '../session/progress.ts';
+import { mainRoot, scanIndexPath, sideOf, type OpenState } from './open-state.ts';
 import type { Session } from '../session/session.ts';
 
 /** How a tree on disk differs from a state. */
@@ -42,7 +41,7 @@ export async function compareLive(
   const found = await readTree(session, {
     root,
     profile,
-    index: trustIndex ? openIndex(session, state.digest) : null,
+    index: trustIndex ? openIndex(session, { manifest: state.digest, profile: profile.digest }) : null,
     putTree(digest, bytes) {
       if (!state.objects.main.index.has(digest))
         kept.set(digest, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }));
@@ -78,15 +77,15 @@ export async function looksUnchanged(
   facts: Facts,
   { manifest, root, profile }: { readonly manifest: Digest; readonly root: string; readonly profile: Profile },
 ): Promise<boolean> {
-  const index = openIndex(session, manifest);
+  const index = openIndex(session, { manifest, profile: profile.digest });
   if (index === null) return false;
   const found = await readTree(session, { root, profile, index, putTree: () => Promise.resolve() });
   const before = mainRoot(facts);
   return found.root.mode === before.mode && found.root.pages.join() === before.pages.join();
 }
 
-function openIndex({ control }: Pick<Session, 'control'>, manifest: Digest): ScanIndexReader | null {
-  return ScanIndexReader.open(join(control, 'local', 'index', 'files'), manifest);
+function openIndex({ control }: Pick<Session, 'control'>, of: IndexOf): ScanIndexReader | null {
+  return ScanIndexReader.open(scanIndexPath(control), of);
 }
 
 /** Reads a tree to compare it: contents are hashed and forgotten. Closes the index. */
@@ -94,9 +93,14 @@ async function readTree(
   { ports }: Pick<Session, 'ports'>,
   options: Pick<ScanOptions, 'root' | 'profile' | 'putTree'> & { readonly index: ScanIndexReader | null },
 ): Promise<ScanResult> {
-  const forget = (): Promise<void> => Promise.resolve();
-  const { clock } = ports;
-  return scan({ ...options, rootName: 'main', clock, put: forget, putSecret: forget, onFile: progressOf(ports, 'read') }).finally(() => {
+  const { clock, threads } = ports;
+  return scan({
+    ...options,
+    rootName: 'main',
+    clock,
+    threads,
+    onFiles: progressOf(ports, 'read'),
+  }).finally(() => {
     options.index?.close();
   });
 }
@@ -112,7 +116,7 @@ function isOwnSecret(change: Change, { secretsSealed }: OpenState): boolean {
 
 /** Secret files whose content differs; none can be told where no key opens the sheet. */
 function changedSecrets(state: OpenState, found: ScanResult): readonly string[] {
-  if (state.sheet === null) return [];
+  if (state.sheet === null || found.secrets === null) return [];
   const now = new Map(found.secrets.map((file) => [JSON.stringify(file.path), file.sha256]));
   return state.sheet.files
     .filter((file) => (now.get(JSON.stringify(file.path)) ?? file.sha256) !== file.sha256)

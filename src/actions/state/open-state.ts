@@ -2,16 +2,17 @@ import { join } from 'node:path';
 import type { Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
 import type { Files } from '../../core/files.ts';
+import type { Threads } from '../../core/job.ts';
 import type { LedgerState } from '../../ledger/state.ts';
 import { decodeFacts, readSecrets, type Facts, type SecretSheet } from '../../manifest/facts.ts';
 import { readManifest, type Manifest } from '../../manifest/manifest.ts';
 import type { TreeSide } from '../../manifest/compare.ts';
-import { ChunkIndex } from '../../store/chunk-index.ts';
+import { ChunkIndex } from '../../store/packs/chunk-index.ts';
 import { openStoreKeys } from '../../store/envelope.ts';
-import { Folds } from '../../store/folds.ts';
-import { ObjectSource } from '../../store/objects.ts';
-import { readPackList, type PackEntry, type PackListPage } from '../../store/packlist.ts';
-import { readFrom, type StoreReader } from '../../store/reader.ts';
+import { Folds } from '../../store/packs/folds.ts';
+import { ObjectSource } from '../../store/packs/objects.ts';
+import { readPackList, type PackEntry, type PackListPage } from '../../store/packs/packlist.ts';
+import { locateIn, readFrom, type StoreReader } from '../../store/reader.ts';
 
 /** The two kinds of packs, which have keys and indexes of their own. */
 export type Use = 'main' | 'secret';
@@ -39,6 +40,7 @@ interface OpenOptions {
   readonly ledger: LedgerState;
   readonly manifest: Digest;
   readonly identities: readonly string[];
+  readonly threads: Threads;
   /** The caches of chunk indexes, where the store is this host's own. */
   readonly cache?: { readonly files: Files; readonly control: string };
 }
@@ -46,6 +48,11 @@ interface OpenOptions {
 /** Path of the cache of a chunk index. */
 export function chunkCachePath(control: string, use: Use): string {
   return join(control, 'local', 'index', `chunks-${use}`);
+}
+
+/** Path of the index of the tree as the last checkpoint read it. */
+export function scanIndexPath(control: string): string {
+  return join(control, 'local', 'index', 'files');
 }
 
 /** Opens a state; throws KEY_UNFIT where no identity fits, BUNDLE_INCOMPLETE where the manifest is not there. */
@@ -70,7 +77,7 @@ export async function openState(options: OpenOptions): Promise<OpenState> {
       cache === undefined
         ? new ChunkIndex()
         : await ChunkIndex.load(cache.files, chunkCachePath(cache.control, use), new Set(own.map((pack) => pack.digest)));
-    return new ObjectSource({ read, keys, packs: own, index, folds });
+    return new ObjectSource({ locate: locateIn(readers), threads: options.threads, keys, packs: own, index, folds });
   };
   const objects = { main: await source('main'), secret: await source('secret') };
   const facts = decodeFacts(await objects.main.top(manifest.facts));

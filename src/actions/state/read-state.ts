@@ -16,6 +16,7 @@ export async function openForReading(session: Session, manifest: Digest, { cache
     ledger: state,
     manifest,
     identities: identitiesOf(host),
+    threads: ports.threads,
     ...(cached ? { cache: { files: ports.files, control } } : {}),
   });
 }
@@ -40,11 +41,15 @@ export async function keepFacts(session: Pick<Session, 'ports' | 'control'>, man
   await session.ports.files.replace(factsPath(session, manifest), encodeFacts(facts));
 }
 
+/** The facts of a state as they are kept at hand, or null. */
+export async function keptFacts(session: Pick<Session, 'ports' | 'control'>, manifest: Digest): Promise<Facts | null> {
+  const kept = await session.ports.files.readIfPresent(factsPath(session, manifest));
+  return kept === null ? null : decodeFacts(kept);
+}
+
 /** The facts of a state: as kept, or from its pack where a key fits; else null. For looking only; a check opens the pack. */
 export async function readFacts(session: Session, manifest: Digest): Promise<Facts | null> {
-  const kept = await session.ports.files.readIfPresent(factsPath(session, manifest));
-  if (kept !== null) return decodeFacts(kept);
-  return (await openChecked(session, manifest, { cached: false }))?.facts ?? null;
+  return (await keptFacts(session, manifest)) ?? (await openChecked(session, manifest, { cached: false }))?.facts ?? null;
 }
 
 /** A state whose trees and contents can be read. */

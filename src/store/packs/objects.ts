@@ -1,37 +1,28 @@
-import { digestOf, type Digest } from '../core/digest.ts';
-import { AgentError } from '../core/errors.ts';
-import { GarbageBudget } from '../core/memory.ts';
-import { open } from './age.ts';
+import { digestOf, type Digest } from '../../core/digest.ts';
+import { AgentError } from '../../core/errors.ts';
+import type { Threads } from '../../core/job.ts';
+import { GarbageBudget } from '../../core/memory.ts';
+import { HEADER_LIMIT, openHeader } from '../age.ts';
 import { ChunkIndex } from './chunk-index.ts';
 import type { Folds } from './folds.ts';
-import { packFile } from './layout.ts';
-import { decodePack, type OpenPack } from './pack.ts';
+import { packFile } from '../layout.ts';
+import type { OpenPack } from './pack.ts';
+import { DIGEST_FILE, READ_PACK, openSource, type PackContents, type PackSource } from './pack-jobs.ts';
 import type { PackEntry } from './packlist.ts';
+import { readBytes } from '../place.ts';
+import { checkSize, type StoreReader } from '../reader.ts';
 
 /** Opened packs together stay under about this many bytes. */
 const PACK_BUDGET = 24 * 1024 * 1024;
 const FRAME_BUDGET = 8 * 1024 * 1024;
 
-/** Opens a pack: its bytes are what its name says, it is sealed to the key, its inside is well formed. */
-async function openPack(
-  read: (name: string) => Promise<Buffer | null>,
-  entry: PackEntry,
-  identity: string,
-): Promise<OpenPack & { readonly bytes: number }> {
-  const file = await read(packFile(entry.digest));
-  if (file === null) throw new AgentError('BUNDLE_INCOMPLETE', `pack ${entry.digest.slice(0, 12)} is missing`);
-  if (digestOf(file) !== entry.digest) throw new AgentError('PACK_DAMAGED', `pack ${entry.digest.slice(0, 12)} is not what its name says`);
-  const opened = await open(file, [identity]);
-  if ('refused' in opened)
-    throw new AgentError('PACK_DAMAGED', `pack ${entry.digest.slice(0, 12)} does not open with store key ${entry.key}`);
-  return { ...decodePack(opened.plaintext), bytes: opened.plaintext.length };
-}
-
 /** Reads chunks out of sealed packs, opening each pack when it is needed and keeping the last few. */
 export class ObjectSource {
-  readonly #read: (name: string) => Promise<Buffer | null>;
+  readonly #locate: StoreReader['locate'];
+  readonly #threads: Threads;
   readonly #keys: Map<string, string>;
   readonly #entries: Map<Digest, PackEntry>;
+  readonly #sources = new Map<Digest, PackSource>();
   readonly #packs = new Budget<Digest, OpenPack>(PACK_BUDGET);
   readonly #frames = new Budget<string, Buffer>(FRAME_BUDGET);
   readonly #memory = new GarbageBudget();
@@ -39,7 +30,9 @@ export class ObjectSource {
   readonly index: ChunkIndex;
 
   constructor(options: {
-    readonly read: (name: string) => Promise<Buffer | null>;
+    readonly locate: StoreReader['locate'];
+    /** Where packs are opened that are learned or checked. */
+    readonly threads: Threads;
     /** Store key id to its age identity. */
     readonly keys: ReadonlyMap<string, string>;
     readonly packs: readonly PackEntry[];
@@ -47,7 +40,8 @@ export class ObjectSource {
     /** Which packs took the place of those that a state enters by. */
     readonly folds?: Folds;
   }) {
-    this.#read = options.read;
+    this.#locate = options.locate;
+    this.#threads = options.threads;
     this.#keys = new Map(options.keys);
     this.#entries = new Map(options.packs.map((entry) => [entry.digest, entry]));
     this.#folds = options.folds;
@@ -60,24 +54,59 @@ export class ObjectSource {
     this.#keys.set(entry.key, identity);
   }
 
-  /** Learns the chunks of every pack that a key opens; packs that the index knows already are not opened. */
-  async learn(onPack: (entry: PackEntry, pack: OpenPack) => Promise<void> | void = () => undefined): Promise<void> {
-    for (const entry of this.#entries.values()) {
-      if (this.index.hasPack(entry.digest) || !this.#keys.has(entry.key)) continue;
-      const pack = await this.#pack(entry.digest);
-      this.index.addPack(entry.digest, pack.header);
-      await onPack(entry, pack);
+  /**
+   * Learns the chunks of every pack that a key opens; packs that the index knows already are not opened, unless `deep` asks
+   * for a check of every chunk of every pack. Throws PACK_DAMAGED.
+   */
+  async learn({
+    deep = false,
+    onPack = () => undefined,
+  }: { readonly deep?: boolean; readonly onPack?: (entry: PackEntry, records: Buffer) => Promise<void> | void } = {}): Promise<void> {
+    const wanted = [...this.#entries.values()].filter((entry) => this.#keys.has(entry.key) && (deep || !this.index.hasPack(entry.digest)));
+    const ahead: { readonly entry: PackEntry; readonly contents: Promise<PackContents> }[] = [];
+    const next = (): void => {
+      const entry = wanted.shift();
+      if (entry === undefined) return;
+      const contents = this.#contents(entry, deep);
+      contents.catch(() => undefined);
+      ahead.push({ entry, contents });
+    };
+    for (let at = 0; at < this.#threads.width * 2; at++) next();
+    for (let one = ahead.shift(); one !== undefined; one = ahead.shift()) {
+      const { records } = await one.contents;
+      next();
+      const bytes = Buffer.from(records.buffer);
+      if (!this.index.hasPack(one.entry.digest)) this.index.addRecords(one.entry.digest, bytes);
+      await onPack(one.entry, bytes);
     }
   }
 
-  /** Opens every pack that a key opens, known or not, for a check of all that is in it. */
-  async each(onPack: (entry: PackEntry, pack: OpenPack) => void): Promise<void> {
-    for (const entry of this.#entries.values()) {
-      if (!this.#keys.has(entry.key)) continue;
-      const pack = await this.#pack(entry.digest);
-      if (!this.index.hasPack(entry.digest)) this.index.addPack(entry.digest, pack.header);
-      onPack(entry, pack);
+  async #contents(entry: PackEntry, deep: boolean): Promise<PackContents> {
+    const source = await this.source(entry.digest);
+    return this.#threads.run(READ_PACK, { ...source, deep }, { cost: deep ? 4 * entry.size : entry.size });
+  }
+
+  /** A pack with the key that its header was opened with, for whoever reads it on another thread. */
+  async source(digest: Digest): Promise<PackSource> {
+    const kept = this.#sources.get(digest);
+    if (kept !== undefined) return kept;
+    const entry = this.#entries.get(digest);
+    if (entry === undefined) throw new AgentError('BUNDLE_INCOMPLETE', `pack ${digest.slice(0, 12)} is in no pack list`);
+    const identity = this.#keys.get(entry.key);
+    if (identity === undefined) throw new AgentError('KEY_UNFIT', `no key of this host opens store key ${entry.key}`);
+    const place = await this.#locate(packFile(digest));
+    if (place === null) throw new AgentError('BUNDLE_INCOMPLETE', `pack ${digest.slice(0, 12)} is missing`);
+    checkSize({ file: packFile(digest), size: place.size, store: 'the store' });
+    const opened = await openHeader(readBytes(place, { offset: 0, length: HEADER_LIMIT }), [identity]);
+    if ('refused' in opened) {
+      // Rather a pack that was altered than one under another key.
+      if ((await this.#threads.run(DIGEST_FILE, place, { cost: place.size })) !== digest)
+        throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} is not what its name says`);
+      throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} does not open with store key ${entry.key}`);
     }
+    const source = { digest, place, header: opened.length, fileKey: opened.fileKey };
+    this.#sources.set(digest, source);
+    return source;
   }
 
   /** The bytes of a chunk, checked against its digest; throws BUNDLE_INCOMPLETE where no pack has it. */
@@ -122,13 +151,8 @@ export class ObjectSource {
   async #pack(digest: Digest): Promise<OpenPack> {
     const kept = this.#packs.get(digest);
     if (kept !== undefined) return kept;
-    const entry = this.#entries.get(digest);
-    if (entry === undefined) throw new AgentError('BUNDLE_INCOMPLETE', `pack ${digest.slice(0, 12)} is in no pack list`);
-    const identity = this.#keys.get(entry.key);
-    if (identity === undefined) throw new AgentError('KEY_UNFIT', `no key of this host opens store key ${entry.key}`);
-    const pack = await openPack(this.#read, entry, identity);
-    // The sealed bytes, and the parts in which they were decrypted.
-    this.#memory.released(2 * entry.size);
+    const pack = openSource(await this.source(digest), { named: true });
+    this.#memory.check();
     this.#packs.set(digest, pack, pack.bytes);
     return pack;
   }

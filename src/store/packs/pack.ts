@@ -1,8 +1,11 @@
-import { canonical, parseJson, type Json } from '../core/canonical.ts';
-import { digestOf, type Digest } from '../core/digest.ts';
-import { AgentError } from '../core/errors.ts';
-import { packHeaderValid } from '../core/generated/validators.js';
+import { canonical, parseJson, type Json } from '../../core/canonical.ts';
+import { digestOf, type Digest } from '../../core/digest.ts';
+import { AgentError } from '../../core/errors.ts';
+import { packHeaderValid } from '../../core/generated/validators.js';
+import type { Job } from '../../core/job.ts';
+import { GarbageBudget } from '../../core/memory.ts';
 import { decodeFrame } from './frame.ts';
+import { sealPayload, type PayloadKey } from '../payload.ts';
 
 /** A frame of a pack: its encoded size, its plaintext size, and the chunks in it, one after the other. */
 export interface FrameEntry {
@@ -28,10 +31,23 @@ export interface OpenPack {
   frame(index: number): Buffer;
 }
 
-/** The plaintext of a pack, in parts: its header and its frames. */
-export function encodePack(header: PackHeader, frames: readonly Buffer[]): readonly Buffer[] {
-  return [Buffer.from(`${canonical(header as unknown as Json)}\n`), ...frames];
+/** The first line of a pack, which its frames follow. */
+export function encodeHeader(header: PackHeader): Uint8Array {
+  return Buffer.from(`${canonical(header as unknown as Json)}\n`);
 }
+
+/** Seals the parts of a pack: its ciphertext, in a buffer of its own, and the digest by which it is named. */
+export const SEAL_PACK: Job<
+  { readonly parts: readonly Uint8Array[]; readonly key: PayloadKey },
+  { readonly bytes: Uint8Array<ArrayBuffer>; readonly digest: Digest }
+> = {
+  name: 'store/seal-pack',
+  run({ parts, key }) {
+    const bytes = sealPayload(parts, key);
+    return { bytes, digest: digestOf(bytes) };
+  },
+  gives: ({ bytes }) => [bytes.buffer],
+};
 
 /** Reads the plaintext of a pack; throws PACK_DAMAGED. */
 export function decodePack(plaintext: Buffer): OpenPack {
@@ -59,9 +75,14 @@ export function decodePack(plaintext: Buffer): OpenPack {
   };
 }
 
+/** Bytes of decoded frames that are left behind between two collections. */
+const GARBAGE = 8 * 1024 * 1024;
+
 /** Checks every chunk of a pack against its digest; throws PACK_DAMAGED. */
 export function checkPack(pack: OpenPack): void {
+  const memory = new GarbageBudget(GARBAGE);
   pack.header.frames.forEach((entry, index) => {
+    memory.check();
     const plaintext = pack.frame(index);
     let at = 0;
     for (const [digest, size] of entry.chunks) {

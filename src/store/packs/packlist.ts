@@ -1,8 +1,8 @@
-import { canonical, parseJson, type Json } from '../core/canonical.ts';
-import { digestOf, type Digest } from '../core/digest.ts';
-import { AgentError } from '../core/errors.ts';
-import { packlistValid } from '../core/generated/validators.js';
-import { packListFile } from './layout.ts';
+import { canonical, parseJson, type Json } from '../../core/canonical.ts';
+import { digestOf, type Digest } from '../../core/digest.ts';
+import { AgentError } from '../../core/errors.ts';
+import { packlistValid } from '../../core/generated/validators.js';
+import { packListFile } from '../layout.ts';
 
 /** A pack as a list names it: digest and size of its ciphertext, and the store key that opens it. */
 export interface PackEntry {

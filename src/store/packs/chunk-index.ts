@@ -1,10 +1,9 @@
-import type { Digest } from '../core/digest.ts';
-import { digestOf } from '../core/digest.ts';
-import type { Files } from '../core/files.ts';
-import { ChunkTable } from './chunk-table.ts';
+import type { Digest } from '../../core/digest.ts';
+import { digestOf } from '../../core/digest.ts';
+import type { Files } from '../../core/files.ts';
+import { ChunkTable, RECORD } from './chunk-table.ts';
 import type { PackHeader } from './pack.ts';
 
-const RECORD = 44;
 const HEAD = 36;
 const SUM = 8;
 
@@ -13,15 +12,20 @@ const SUM = 8;
  * the cache lacks is read from the packs again; a damaged block and what follows it count as lacking.
  */
 export class ChunkIndex {
-  readonly table = new ChunkTable();
-  readonly #packs: Digest[] = [];
+  readonly table: ChunkTable;
+  readonly #packs: (Digest | undefined)[] = [];
   readonly #numbers = new Map<Digest, number>();
+
+  /** An index for about so many chunks; more make it grow. */
+  constructor(expected = 0) {
+    this.table = new ChunkTable(expected);
+  }
 
   /** Reads the cache file, keeping only packs of `wanted`. */
   static async load(files: Files, path: string, wanted: ReadonlySet<Digest>): Promise<ChunkIndex> {
-    const index = new ChunkIndex();
     const bytes = (await files.readIfPresent(path)) ?? Buffer.alloc(0);
-    for (const { pack, records } of blocksOf(bytes)) if (wanted.has(pack)) index.#addBlock(pack, records);
+    const index = new ChunkIndex(bytes.length / RECORD);
+    for (const { pack, records } of blocksOf(bytes)) if (wanted.has(pack)) index.addRecords(pack, records);
     return index;
   }
 
@@ -44,36 +48,36 @@ export class ChunkIndex {
   }
 
   /** Adds the chunks of a pack that was opened. */
-  addPack(digest: Digest, header: PackHeader): void {
-    this.#addBlock(digest, recordsOf(header));
+  addPack(digest: Digest, header: Pick<PackHeader, 'frames'>): void {
+    this.addRecords(digest, recordsOf(header));
   }
 
-  /** The number that the pack now being written will have. */
+  /** The same from records. */
+  addRecords(digest: Digest, records: Buffer): void {
+    const number = this.reservePack();
+    this.namePack(number, digest);
+    this.table.addRecords(records, number);
+  }
+
+  /** The number that the pack now being gathered will have. */
   get nextPack(): number {
     return this.#packs.length;
   }
 
-  /** Names the pack whose chunks were already added under `nextPack`. */
-  namePack(digest: Digest): void {
-    this.#numbers.set(digest, this.#packs.length);
-    this.#packs.push(digest);
+  /** Ends a pack whose chunks were added under `nextPack`, and gives its number: it is named when it is stored. */
+  reservePack(): number {
+    return this.#packs.push(undefined) - 1;
+  }
+
+  /** Names a pack. */
+  namePack(number: number, digest: Digest): void {
+    this.#numbers.set(digest, number);
+    this.#packs[number] = digest;
   }
 
   /** Whether the chunk is known. */
   has(digest: Digest): boolean {
-    return this.table.get(digest) !== null;
-  }
-
-  #addBlock(pack: Digest, records: Buffer): void {
-    const number = this.#packs.length;
-    this.namePack(pack);
-    for (let at = 0; at < records.length; at += RECORD)
-      this.table.add(records.toString('hex', at, at + 32) as Digest, {
-        pack: number,
-        frame: records.readUInt32LE(at + 32),
-        offset: records.readUInt32LE(at + 36),
-        length: records.readUInt32LE(at + 40),
-      });
+    return this.table.has(digest);
   }
 }
 
@@ -93,8 +97,7 @@ function* blocksOf(bytes: Buffer): Generator<{ readonly pack: Digest; readonly r
 }
 
 /** The block of one pack, to be appended to the cache file. */
-export function indexBlock(digest: Digest, header: PackHeader): Buffer {
-  const records = recordsOf(header);
+export function indexBlock(digest: Digest, records: Buffer): Buffer {
   const head = Buffer.alloc(HEAD);
   Buffer.from(digest, 'hex').copy(head);
   head.writeUInt32LE(records.length / RECORD, 32);
@@ -102,9 +105,10 @@ export function indexBlock(digest: Digest, header: PackHeader): Buffer {
   return Buffer.concat([body, Buffer.from(digestOf(body).slice(0, 2 * SUM), 'hex')]);
 }
 
-function recordsOf(header: PackHeader): Buffer {
+/** The records of all chunks of a pack, in a buffer of its own: digest, frame, offset and length of each. */
+export function recordsOf(header: Pick<PackHeader, 'frames'>): Buffer<ArrayBuffer> {
   const count = header.frames.reduce((sum, frame) => sum + frame.chunks.length, 0);
-  const out = Buffer.alloc(count * RECORD);
+  const out = Buffer.from(new ArrayBuffer(count * RECORD));
   let at = 0;
   header.frames.forEach((frame, number) => {
     let offset = 0;

@@ -1,6 +1,6 @@
-import { canonical, type Json } from '../core/canonical.ts';
-import { digestOf, type Digest } from '../core/digest.ts';
-import { AgentError } from '../core/errors.ts';
+import { canonical, type Json } from '../../core/canonical.ts';
+import { digestOf, type Digest } from '../../core/digest.ts';
+import { AgentError } from '../../core/errors.ts';
 import { readPackList, type PackEntry, type PackListPage } from './packlist.ts';
 
 /** A fold: these packs together took the place of those. It is stored as a pack list. */

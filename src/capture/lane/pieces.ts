@@ -1,0 +1,64 @@
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+
+/** What the first bytes of a file say. */
+export type HeaderKind = 'sqlite' | 'appledouble' | undefined;
+
+const SQLITE = Buffer.from('SQLite format 3\0');
+const APPLEDOUBLE = Buffer.from([0, 5, 0x16, 7]);
+/** Fixed cuts: database pages change in place, everything else grows at its end or changes whole. */
+export const DATABASE_CUT = 16 * 1024;
+/** What is no database is cut so. */
+export const CUT = 128 * 1024;
+/** The end of a longer file is cut at powers of two from CUT / 2 down to this, so that appending stores little again. */
+const LEAST_CUT = 8 * 1024;
+
+/** Looks at the first bytes of a regular file without following a link. */
+export function peekHeader(path: string | Buffer): HeaderKind {
+  const fd = openPlain(path);
+  try {
+    return headerOf(fill(fd, Buffer.alloc(SQLITE.length), 0));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Opens a file for reading: a link or FIFO that was put in its place is not followed and not waited for. */
+export function openPlain(path: string | Uint8Array): number {
+  const target = typeof path === 'string' ? path : Buffer.from(path);
+  return openSync(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+}
+
+/** What the first bytes of a file say of its kind. */
+export function headerOf(bytes: Buffer): HeaderKind {
+  if (bytes.subarray(0, SQLITE.length).equals(SQLITE)) return 'sqlite';
+  return bytes.subarray(0, APPLEDOUBLE.length).equals(APPLEDOUBLE) ? 'appledouble' : undefined;
+}
+
+/**
+ * Cuts what was read, which begins at a multiple of the cut. The last piece of a file, which is shorter than CUT, is cut as
+ * its length is written in binary: what grows at its end keeps all cuts but the last few, as a counter keeps all digits but
+ * the last few.
+ */
+export function* piecesOf(bytes: Buffer, { cut, isLast }: { readonly cut: number; readonly isLast: boolean }): Generator<Buffer> {
+  const even = isLast && cut === CUT ? bytes.length - (bytes.length % CUT) : bytes.length;
+  let at = 0;
+  for (; at < even; at += cut) yield bytes.subarray(at, Math.min(at + cut, even));
+  if (bytes.length - at > 2 * LEAST_CUT)
+    for (let size = CUT / 2; size >= LEAST_CUT; size /= 2) {
+      if (bytes.length - at < size) continue;
+      yield bytes.subarray(at, at + size);
+      at += size;
+    }
+  if (at < bytes.length) yield bytes.subarray(at);
+}
+
+/** Reads from a place in a file until the buffer is full or the file ends; gives what was read. */
+export function fill(fd: number, bytes: Buffer, from: number): Buffer {
+  let got = 0;
+  while (got < bytes.length) {
+    const read = readSync(fd, bytes, got, bytes.length - got, from + got);
+    if (read === 0) break;
+    got += read;
+  }
+  return bytes.subarray(0, got);
+}

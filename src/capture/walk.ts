@@ -1,0 +1,259 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
+import { finishDigest } from '../core/digest.ts';
+import { GarbageBudget } from '../core/memory.ts';
+import { childPath, fsPath, nameFromBytes, type RelPath } from '../core/name.ts';
+import type { Entry } from '../manifest/entry.ts';
+import { writeEntry } from '../manifest/tree.ts';
+import { attributesOf, flagsOf } from './attributes.ts';
+import { FileCapture, type Remembered } from './files/file-capture.ts';
+import type { Captured } from './files/reading.ts';
+import { blockOf, type KnownDirectory } from './index/scan-index.ts';
+import type { ScanOptions } from './scan-options.ts';
+import { finishDirectory, type Below, type Subdirectory, type Taken } from './finish.ts';
+import { Tally, isLeftOut } from './tally.ts';
+
+/** A file whose status changed so shortly before the walk may change again within the same tick of the file system's clock. */
+const RACY_NS = 50_000_000n;
+/** A directory of more names is not recognised as a whole: what was seen of it would have to be held. */
+const RECOGNISED = 4096;
+
+/** So many files may be taken before the directories that they lie in are done. */
+const MOST_UNTOLD = 8192;
+
+/** A directory that is finished, and whether all of it is as the index knows it. */
+interface Finished extends Below {
+  readonly isKnown: boolean;
+}
+
+/** A name with what it is; null where that could not be seen. */
+type Seen = readonly [name: string, stat: BigIntStats | null];
+
+/** What a directory itself holds. Files may still be read. */
+interface Own {
+  readonly files: { readonly path: RelPath; readonly stat: BigIntStats; readonly captured: Captured | Promise<Captured> }[];
+  readonly links: Entry[];
+  readonly below: Subdirectory[];
+}
+
+/** Walks a tree in order, and finishes each directory when its files are read and those below it are finished. */
+export class Walk {
+  readonly #options: ScanOptions;
+  readonly files: FileCapture;
+  readonly tally: Tally;
+  /** Whether a directory looks different from what the index knows. */
+  learned = false;
+  readonly #settledBefore: bigint;
+  readonly #memory = new GarbageBudget();
+  /** Ends when what the directories met so far hold themselves is in the index, each in its turn. */
+  #owned: Promise<unknown> = Promise.resolve();
+  /** Files that were taken and are in no directory of the index yet. */
+  #untold = 0;
+  /** Ends when the directories left so far are finished, each in its turn. */
+  #finished: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ScanOptions) {
+    this.#options = options;
+    this.files = new FileCapture(options);
+    this.tally = new Tally(options.profile);
+    this.#settledBefore = BigInt(options.clock.now()) * 1_000_000n - RACY_NS;
+  }
+
+  /** Walks a directory and all below it; `result` is what it comes to, which may have to wait for files that are read. */
+  async directory(path: RelPath): Promise<{ readonly result: Promise<Finished> }> {
+    const { index, newIndex, onFiles } = this.#options;
+    const tally = new Tally(this.#options.profile);
+    const names = this.#names(path, tally);
+    const seen = names.length > RECOGNISED ? null : names.map((name): Seen => [name, this.#stat(childPath(path, name), tally)]);
+    const old = index?.directory(path) ?? null;
+    const stamp = seen === null ? null : this.#stampOf(seen);
+    const known = stamp !== null && old?.stamp === stamp && old.count !== null ? { ...old, count: old.count } : null;
+    if (stamp !== null && old?.stamp !== stamp) this.learned = true;
+    const own =
+      known === null
+        ? await this.#look(path, seen ?? names, { tally, rows: this.#rows(old) })
+        : // The rest is as it was; the subdirectories are needed to go on.
+          await this.#look(path, (seen ?? []).filter(isDirectory), { tally: new Tally(this.#options.profile), rows: new Map() });
+    const entries = inTurn(this.#owned, async () => {
+      const taken = known === null ? await this.#taken(own, tally) : null;
+      if (known !== null) tally.addKnown(path, known.count);
+      if (known !== null) newIndex?.directory(path, known, known.place);
+      else newIndex?.directory(path, { stamp, count: tally.known() }, blockOf(this.#settled(taken ?? [])));
+      this.tally.add(tally);
+      onFiles?.(tally.counter.included, tally.counter.bytes);
+      return taken;
+    });
+    this.#owned = entries;
+    const inner: Promise<Finished>[] = [];
+    for (const { path: child } of own.below) inner.push((await this.directory(child)).result);
+    const result = inTurn(this.#finished, async () => {
+      const below = await Promise.all(inner);
+      const isKnown = known !== null && below.every((one) => one.isKnown);
+      const whole = isKnown ? (index?.whole(path) ?? null) : null;
+      let found: Finished;
+      if (whole !== null) found = { pages: whole.pages, classes: new Map(whole.classes), isKnown };
+      else {
+        const all = (await entries) ?? (await this.#takeAgain(path, seen ?? [], known));
+        this.#memory.check();
+        found = {
+          ...(await finishDirectory(path, { taken: all, subdirectories: own.below, below }, this.#options.putTree)),
+          isKnown: false,
+        };
+      }
+      newIndex?.whole(path, { pages: found.pages, classes: [...found.classes] });
+      return found;
+    });
+    this.#finished = result;
+    // Where no file is being read, what was walked is let go before more is.
+    if (this.#untold === 0) await result;
+    return { result };
+  }
+
+  /** Looks at names: files are taken, links read, subdirectories noted. */
+  async #look(
+    path: RelPath,
+    names: readonly (string | Seen)[],
+    { tally, rows }: { readonly tally: Tally; readonly rows: ReadonlyMap<string, Remembered> },
+  ): Promise<Own> {
+    const own: Own = { files: [], links: [], below: [] };
+    for (const one of names) {
+      const [name, stat] = typeof one === 'string' ? ([one, this.#stat(childPath(path, one), tally)] as const) : one;
+      const child = childPath(path, name);
+      if (stat === null) continue;
+      if (stat.isFile()) {
+        const room = this.#room();
+        if (room !== null) await room;
+        this.#untold++;
+        own.files.push({ path: child, stat, captured: this.files.take(child, stat, rows.get(name)) });
+        continue;
+      }
+      const { class: kind, flags } = this.#options.profile.classify(child);
+      const base = { ...attributesOf(name, stat), class: kind, ...flagsOf(flags) };
+      if (!stat.isDirectory() && !stat.isSymbolicLink()) {
+        tally.counter.special++;
+        tally.report('SPECIAL_SKIPPED', child);
+      } else if (isLeftOut(kind)) tally.counter[kind]++;
+      else if (stat.isDirectory()) {
+        tally.include(kind);
+        own.below.push({ path: child, entry: { ...base, type: 'directory' } });
+      } else {
+        const target = this.#target(child, tally);
+        if (target === null) continue;
+        tally.include(kind);
+        own.links.push({ ...base, type: 'link', target });
+      }
+    }
+    return own;
+  }
+
+  /** Resolves when another file may be taken. Behind a file that takes long not all others may wait in memory. */
+  #room(): Promise<unknown> | null {
+    if (this.#untold < MOST_UNTOLD) return this.files.room();
+    this.files.flush();
+    return this.#owned;
+  }
+
+  /** The entries of what a directory itself holds, when its files are read. */
+  async #taken({ files, links }: Own, tally: Tally): Promise<readonly Taken[]> {
+    const taken: Taken[] = links.map((entry) => ({ ...writeEntry(entry), entry, stat: null }));
+    for (const { path, stat, captured } of files) {
+      const one = captured instanceof Promise ? await captured : captured;
+      this.#untold--;
+      if ('error' in one) tally.failed(path, one.error);
+      else if ('leftOut' in one) tally.counter[one.leftOut]++;
+      else {
+        tally.file(one.entry, path, one.isMoving === true);
+        taken.push({ ...writeEntry(one.entry), entry: one.entry, stat });
+      }
+    }
+    return taken;
+  }
+
+  /** The entries of a directory that is known, where something below it is not. They were counted. */
+  async #takeAgain(path: RelPath, seen: readonly Seen[], known: KnownDirectory | null): Promise<readonly Taken[]> {
+    const tally = new Tally(this.#options.profile);
+    const others = seen.filter((one) => !isDirectory(one));
+    return this.#taken(await this.#look(path, others, { tally, rows: this.#rows(known) }), tally);
+  }
+
+  /** What the index notes of files: not what may change again within the same tick. */
+  #settled(taken: readonly Taken[]): Parameters<typeof blockOf>[0] {
+    const files: Parameters<typeof blockOf>[0][number][] = [];
+    for (const { text, stat } of taken)
+      if (stat !== null && stat.ctimeNs < this.#settledBefore)
+        files.push({ text, mtime: String(stat.mtimeNs), ctime: String(stat.ctimeNs), ino: String(stat.ino) });
+    return files;
+  }
+
+  /** What stands for all that was seen of a directory; null where it could change unseen, or holds what is looked at each time. */
+  #stampOf(seen: readonly Seen[]): string | null {
+    const names: string[] = [];
+    const numbers = new BigInt64Array(seen.length * 7);
+    let at = 0;
+    for (const [name, stat] of seen) {
+      if (stat === null) return null;
+      const isDirectory = stat.isDirectory();
+      if (!isDirectory && (stat.nlink > 1n || stat.ctimeNs >= this.#settledBefore)) return null;
+      names.push(name);
+      numbers[at++] = stat.mode;
+      numbers[at++] = stat.uid;
+      numbers[at++] = stat.gid;
+      numbers[at++] = stat.mtimeNs;
+      // A directory is told by its names, which are looked at themselves.
+      if (isDirectory) continue;
+      numbers[at++] = stat.size;
+      numbers[at++] = stat.ctimeNs;
+      numbers[at++] = stat.ino;
+    }
+    const whole = createHash('sha256')
+      .update(names.join('/'))
+      .update('//')
+      .update(new Uint8Array(numbers.buffer, 0, at * 8));
+    return finishDigest(whole).slice(0, 32);
+  }
+
+  #rows(known: KnownDirectory | null): ReadonlyMap<string, Remembered> {
+    return (known === null ? null : this.#options.index?.files(known)) ?? new Map();
+  }
+
+  #target(path: RelPath, tally: Tally): string | null {
+    return this.#tried(path, tally, (target) => nameFromBytes(readlinkSync(target, { encoding: 'buffer' })));
+  }
+
+  #names(path: RelPath, tally: Tally): readonly string[] {
+    const names = this.#tried(path, tally, readNames) ?? [];
+    return path === '' ? names.filter((name) => name !== '.perdure') : names;
+  }
+
+  #stat(path: RelPath, tally: Tally): BigIntStats | null {
+    return this.#tried(path, tally, (target) => lstatSync(target, { bigint: true }));
+  }
+
+  #tried<T>(path: RelPath, tally: Tally, look: (target: string | Buffer) => T): T | null {
+    try {
+      return look(fsPath(this.#options.root, path));
+    } catch (error) {
+      tally.failed(path, error);
+      return null;
+    }
+  }
+}
+
+/** The names in a directory, sorted. */
+function readNames(target: string | Buffer): string[] {
+  const names = readdirSync(target, 'utf8');
+  // Where a name may have been no UTF-8, the bytes are asked for.
+  const all = names.some((name) => name.includes('\ufffd')) ? readdirSync(target, 'buffer').map(nameFromBytes) : names;
+  return all.sort();
+}
+
+/** Runs when what was before it has ended well. A failure is seen by whoever waits for the last one. */
+function inTurn<T>(before: Promise<unknown>, run: () => Promise<T>): Promise<T> {
+  const turn = before.then(run);
+  turn.catch(() => undefined);
+  return turn;
+}
+
+function isDirectory([, stat]: Seen): boolean {
+  return stat?.isDirectory() === true;
+}

@@ -1,0 +1,28 @@
+import { AgentError, isAgentError, type ErrorCode, type Hint } from './errors.ts';
+
+/** An error as it crosses to another thread: what a person is told, or what the system said. */
+export type CrossingError =
+  | { readonly code: ErrorCode; readonly message: string; readonly hints: readonly Hint[] }
+  | { readonly message: string; readonly system: { readonly code?: string; readonly syscall?: string; readonly errno?: number } };
+
+/** Takes an error apart, so that it can cross to another thread. */
+export function describeError(error: unknown): CrossingError {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isAgentError(error)) return { code: error.code, message, hints: error.hints };
+  const { code, syscall, errno } = error as NodeJS.ErrnoException;
+  return {
+    message,
+    system: {
+      ...(code === undefined ? {} : { code }),
+      ...(syscall === undefined ? {} : { syscall }),
+      ...(errno === undefined ? {} : { errno }),
+    },
+  };
+}
+
+/** Puts it together again. */
+export function errorOf(error: CrossingError): Error {
+  return 'code' in error
+    ? new AgentError(error.code, error.message, { hints: error.hints })
+    : Object.assign(new Error(error.message), error.system);
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { digestOf, finishDigest, type Digest } from '../../core/digest.ts';
+import { AgentError } from '../../core/errors.ts';
+import type { Job } from '../../core/job.ts';
+import { recordsOf } from './chunk-index.ts';
+import { checkPack, decodePack, type OpenPack } from './pack.ts';
+import { openPayload } from '../payload.ts';
+import { readBytes, type BytesPlace } from '../place.ts';
+import { placedFile } from '../reader.ts';
+
+/** The digest of the bytes of a file. */
+export const DIGEST_FILE: Job<BytesPlace, Digest> = {
+  name: 'store/digest-file',
+  run(place) {
+    const hash = createHash('sha256');
+    for (const bytes of placedFile(place).parts()) hash.update(bytes);
+    return finishDigest(hash);
+  },
+};
+
+/** Copies the bytes of a file to a new one, 0600. Not durable. */
+export const COPY_FILE: Job<{ readonly from: BytesPlace; readonly to: string }, null> = {
+  name: 'store/copy-file',
+  run({ from, to }) {
+    const fd = openSync(to, 'wx', 0o600);
+    try {
+      for (const bytes of placedFile(from).parts()) for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+    } finally {
+      closeSync(fd);
+    }
+    return null;
+  },
+};
+
+/** A pack with the key that its header was opened with. */
+export interface PackSource {
+  readonly digest: Digest;
+  readonly place: BytesPlace;
+  /** Bytes of the age header, and the key that it wraps. */
+  readonly header: number;
+  readonly fileKey: Uint8Array;
+}
+
+/** What a pack holds, as the chunk index takes it. */
+export interface PackContents {
+  /** Records of its chunks. */
+  readonly records: Uint8Array<ArrayBuffer>;
+}
+
+/** Opens a pack and says what it holds; `deep` checks each chunk against its digest, too. Throws PACK_DAMAGED. */
+export const READ_PACK: Job<PackSource & { readonly deep: boolean }, PackContents> = {
+  name: 'store/read-pack',
+  run({ deep, ...source }) {
+    const pack = openSource(source, { named: deep });
+    if (deep) checkPack(pack);
+    return { records: recordsOf(pack.header) };
+  },
+  gives: ({ records }) => [records.buffer],
+};
+
+/**
+ * Opens a pack: it is sealed with the key, its inside is well formed, and with `named` its bytes are what its name says. Whoever
+ * checks each chunk that it takes out may do without that; whoever enters a state by its top may not. Throws PACK_DAMAGED.
+ */
+export function openSource(
+  { digest, place, header, fileKey }: PackSource,
+  { named }: { readonly named: boolean },
+): OpenPack & { readonly bytes: number } {
+  const file = readBytes(place, { offset: 0, length: place.size });
+  if (named && digestOf(file) !== digest) throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} is not what its name says`);
+  const plaintext = openPayload(file.subarray(header), fileKey);
+  if (plaintext === null) throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} does not open with its store key`);
+  return { ...decodePack(plaintext), bytes: plaintext.length };
+}
