@@ -59,7 +59,6 @@ export function createThreads(script: URL, width: number): Threads {
   const start = (): void => {
     const thread: Thread = { worker: new Worker(script), jobs: new Map(), isOnline: false };
     threads.push(thread);
-    thread.worker.unref();
     thread.worker.once('online', () => {
       thread.isOnline = true;
     });
@@ -76,6 +75,8 @@ export function createThreads(script: URL, width: number): Threads {
       const lost = [...thread.jobs.values(), ...(threads.length === 0 ? waiting.splice(0) : [])];
       for (const job of lost) job.reject(new AgentError('INTERNAL', 'a thread of this program died', { cause }));
     });
+    // After the listeners, which would keep the process alive.
+    thread.worker.unref();
   };
 
   return {
