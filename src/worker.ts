@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { CAPTURE_LANE } from './capture/lane/lane.ts';
+import { Scratch } from './core/scratch.ts';
 import { describeError } from './core/crossing.ts';
 import type { Job } from './core/job.ts';
 import { GarbageBudget } from './core/memory.ts';
@@ -22,6 +23,7 @@ parentPort?.on('message', (request: Request) => {
 });
 
 const memory = new GarbageBudget();
+const scratch = new Scratch();
 
 async function answer({ id, name, input }: Request): Promise<void> {
   let response: Response;
@@ -29,7 +31,7 @@ async function answer({ id, name, input }: Request): Promise<void> {
   try {
     const job = jobs.get(name);
     if (job === undefined) throw new Error(`no job '${name}'`);
-    const output = await job.run(input);
+    const output = await job.run(input, scratch);
     gives = job.gives?.(output) ?? [];
     response = { id, output };
     memory.check();

@@ -1,4 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
+import { Scratch } from './scratch.ts';
 
 /**
  * A piece of work that depends on its input alone and may run on another thread. What it throws is thrown where it was
@@ -7,7 +8,7 @@ import type { Transferable } from 'node:worker_threads';
 export interface Job<In, Out> {
   /** Room and verb, such as `store/encode`; unique in the program. */
   readonly name: string;
-  readonly run: (input: In) => Out | Promise<Out>;
+  readonly run: (input: In, scratch: Scratch) => Out | Promise<Out>;
   /** Buffers of the result that its owner lets go of, so that they are moved and not copied. */
   readonly gives?: (output: Out) => readonly ArrayBuffer[];
 }
@@ -32,5 +33,5 @@ export interface Threads {
 /** Runs every job where it is asked for. */
 export const ownThread: Threads = {
   width: 1,
-  run: async (job, input) => job.run(input),
+  run: async (job, input) => job.run(input, new Scratch()),
 };

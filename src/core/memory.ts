@@ -2,7 +2,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Bytes of heap and buffers beyond what was in use after the last collection, at which the collector is asked to run. */
-const STEP = 24 * 1024 * 1024;
+const STEP = 12 * 1024 * 1024;
 
 /**
  * Asks the collector to run where long work has left much behind. V8 counts buffers lazily and lets the heap of a long walk

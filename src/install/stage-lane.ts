@@ -4,6 +4,7 @@ import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { laneJob } from '../core/lane.ts';
 import { GarbageBudget } from '../core/memory.ts';
+import { Scratch } from '../core/scratch.ts';
 import type { OpenPack } from '../store/packs/pack.ts';
 import { openSource, type PackSource } from '../store/packs/pack-jobs.ts';
 import { setTime } from './times.ts';
@@ -50,8 +51,9 @@ export const STAGE_LANE = laneJob<StageBatch, StageDone>('install/stage-lane', (
 });
 
 class StageLane {
-  readonly #packs = new Map<Digest, OpenPack>();
-  readonly #frames = new Map<string, Buffer>();
+  readonly #packs = new Slots<Digest, OpenPack>(PACKS);
+  readonly #frames = new Slots<string, Buffer>(FRAMES);
+  readonly #scratch = new Scratch();
   readonly #memory = new GarbageBudget(GARBAGE);
 
   write({ packs, parts }: StageBatch): StageDone['failed'] {
@@ -90,23 +92,53 @@ class StageLane {
 
   #frame(source: PackSource | undefined, index: number): Buffer {
     if (source === undefined) throw new AgentError('INTERNAL', 'a part is in no pack of its batch');
-    return kept(this.#frames, `${source.digest}/${String(index)}`, FRAMES, () =>
-      kept(this.#packs, source.digest, PACKS, () => openSource(source, { named: false })).frame(index),
-    );
+    return this.#frames.get(`${source.digest}/${String(index)}`, () => {
+      const frame = this.#packs.get(source.digest, (slot) => this.#open(source, slot)).frame(index);
+      // One that is stored as it is lies in the buffer of its pack, which is used again.
+      return frame.buffer instanceof SharedArrayBuffer ? Buffer.from(frame) : frame;
+    });
+  }
+
+  #open(source: PackSource, slot: number): OpenPack {
+    return openSource(source, {
+      named: false,
+      file: (size) => this.#scratch.take('file', size),
+      plaintext: (size) => this.#scratch.take(`plaintext ${String(slot)}`, size),
+    });
   }
 }
 
-/** What a small cache has, or makes; the oldest goes. */
-function kept<K, V>(cache: Map<K, V>, key: K, most: number, make: () => V): V {
-  let value = cache.get(key);
-  if (value === undefined) value = make();
-  else cache.delete(key);
-  cache.set(key, value);
-  for (const oldest of cache.keys()) {
-    if (cache.size <= most) break;
-    cache.delete(oldest);
+/** Keeps the values that were used last, each in a slot that the next one takes over. */
+class Slots<K, V> {
+  readonly #kept = new Map<K, { readonly value: V; readonly slot: number }>();
+  readonly #free: number[];
+
+  constructor(count: number) {
+    this.#free = Array.from({ length: count }, (_, slot) => slot);
   }
-  return value;
+
+  /** What is kept, or is made now. */
+  get(key: K, make: (slot: number) => V): V {
+    const found = this.#kept.get(key);
+    this.#kept.delete(key);
+    const slot = found?.slot ?? this.#take();
+    try {
+      const value = found?.value ?? make(slot);
+      this.#kept.set(key, { value, slot });
+      return value;
+    } catch (error) {
+      this.#free.push(slot);
+      throw error;
+    }
+  }
+
+  #take(): number {
+    const [oldest] = this.#kept;
+    const free = this.#free.pop();
+    if (free !== undefined || oldest === undefined) return free ?? 0;
+    this.#kept.delete(oldest[0]);
+    return oldest[1].slot;
+  }
 }
 
 /** Writes all of the bytes at a place. */

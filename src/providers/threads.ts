@@ -2,6 +2,7 @@ import { Worker, type Transferable } from 'node:worker_threads';
 import { errorOf, type CrossingError } from '../core/crossing.ts';
 import { AgentError } from '../core/errors.ts';
 import type { Job, RunOptions, Threads } from '../core/job.ts';
+import { Scratch } from '../core/scratch.ts';
 
 /** Bytes of work that one thread does sooner alone than it takes to start others. */
 const WORTH = 6 * 1024 * 1024;
@@ -84,7 +85,7 @@ export function createThreads(script: URL, width: number): Threads {
     async run<In, Out>(job: Job<In, Out>, input: In, { cost, moves = [], waits = false }: RunOptions): Promise<Out> {
       worked += cost;
       if (threads.length === 0 && (waits || worked >= WORTH)) for (let at = 0; at < width; at++) start();
-      if (!waits && !threads.some((one) => one.isOnline)) return job.run(input);
+      if (!waits && !threads.some((one) => one.isOnline)) return job.run(input, new Scratch());
       return new Promise<Out>((resolve, reject) => {
         waiting.push({ request: { id: next++, name: job.name, input }, moves, resolve, reject });
         give();

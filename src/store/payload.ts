@@ -15,13 +15,13 @@ export interface PayloadKey {
 /**
  * Encrypts a payload as age does: a nonce, then chunks of 64 KiB under ChaCha20-Poly1305. The last chunk is flagged and
  * is never empty unless it is the only one. `parts` are taken one after the other as the plaintext; `prefix` (the header)
- * comes before. One buffer is made for all, so that sealing a pack costs its size once. @see https://c2sp.org/age#payload
+ * comes before. All goes into one buffer, `room` where it is given, so that sealing a pack costs its size once. @see https://c2sp.org/age#payload
  */
-export function sealPayload(parts: readonly Uint8Array[], { prefix, fileKey, nonce }: PayloadKey): Buffer<ArrayBuffer> {
+export function sealPayload(parts: readonly Uint8Array[], { prefix, fileKey, nonce }: PayloadKey, room?: Buffer): Buffer {
   const key = payloadKey(fileKey, nonce);
   const size = parts.reduce((sum, part) => sum + part.length, 0);
   const chunks = Math.max(1, Math.ceil(size / CHUNK));
-  const out = Buffer.allocUnsafeSlow(prefix.length + NONCE + size + chunks * TAG);
+  const out = (room ?? Buffer.allocUnsafeSlow(sealedSize(size, prefix))).subarray(0, sealedSize(size, prefix));
   out.set(prefix, 0);
   out.set(nonce, prefix.length);
   let to = prefix.length + NONCE;
@@ -47,15 +47,27 @@ export function sealPayload(parts: readonly Uint8Array[], { prefix, fileKey, non
   return out;
 }
 
-/** Decrypts a whole payload (nonce and chunks); null where any tag does not fit, so that nothing of it is ever released. */
-export function openPayload(payload: Buffer, fileKey: Uint8Array): Buffer | null {
+/** Bytes of a file whose plaintext has `size` bytes, behind a header. */
+export function sealedSize(size: number, { length }: Pick<Uint8Array, 'length'>): number {
+  return length + NONCE + size + Math.max(1, Math.ceil(size / CHUNK)) * TAG;
+}
+
+/**
+ * Decrypts a whole payload (nonce and chunks) into a buffer that `room` makes; null where any tag does not fit, so that nothing
+ * of it is ever released.
+ */
+export function openPayload(
+  payload: Buffer,
+  fileKey: Uint8Array,
+  room: (size: number) => Buffer = (size) => Buffer.allocUnsafe(size),
+): Buffer | null {
   if (payload.length < NONCE + TAG) return null;
   const key = payloadKey(fileKey, payload.subarray(0, NONCE));
   const sealed = payload.subarray(NONCE);
   const chunks = Math.ceil(sealed.length / (CHUNK + TAG));
   const size = sealed.length - chunks * TAG;
   if (size < 0 || (chunks > 1 && size <= (chunks - 1) * CHUNK)) return null;
-  const out = Buffer.allocUnsafe(size);
+  const out = room(size);
   for (let index = 0; index < chunks; index++) {
     const part = sealed.subarray(index * (CHUNK + TAG), (index + 1) * (CHUNK + TAG));
     const decipher = createDecipheriv('chacha20-poly1305', key, chunkNonce(index, index === chunks - 1), { authTagLength: TAG });

@@ -4,9 +4,13 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 export type BytesPlace =
   { readonly path: string; readonly size: number } | { readonly fd: number; readonly offset: number; readonly size: number };
 
-/** Reads bytes from an offset on; fewer where there are no more. */
-export function readBytes(place: BytesPlace, { offset, length }: { readonly offset: number; readonly length: number }): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(Math.max(0, Math.min(length, place.size - offset)));
+/** Reads bytes from an offset on, into a buffer that `room` makes; fewer where there are no more. */
+export function readBytes(
+  place: BytesPlace,
+  { offset, length }: { readonly offset: number; readonly length: number },
+  room: (size: number) => Buffer = (size) => Buffer.allocUnsafeSlow(size),
+): Buffer {
+  const bytes = room(Math.max(0, Math.min(length, place.size - offset)));
   const { fd, start, close } = opened(place);
   try {
     return fill(fd, bytes, start + offset);

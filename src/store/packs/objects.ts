@@ -2,6 +2,7 @@ import { digestOf, type Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
 import type { Threads } from '../../core/job.ts';
 import { GarbageBudget } from '../../core/memory.ts';
+import { Scratch } from '../../core/scratch.ts';
 import { HEADER_LIMIT, openHeader } from '../age.ts';
 import { ChunkIndex } from './chunk-index.ts';
 import type { Folds } from './folds.ts';
@@ -13,8 +14,8 @@ import { readBytes } from '../place.ts';
 import { checkSize, type StoreReader } from '../reader.ts';
 
 /** Opened packs together stay under about this many bytes. */
-const PACK_BUDGET = 24 * 1024 * 1024;
-const FRAME_BUDGET = 8 * 1024 * 1024;
+const PACK_BUDGET = 12 * 1024 * 1024;
+const FRAME_BUDGET = 4 * 1024 * 1024;
 
 /** Reads chunks out of sealed packs, opening each pack when it is needed and keeping the last few. */
 export class ObjectSource {
@@ -22,6 +23,7 @@ export class ObjectSource {
   readonly #threads: Threads;
   readonly #keys: Map<string, string>;
   readonly #entries: Map<Digest, PackEntry>;
+  readonly #scratch = new Scratch();
   readonly #sources = new Map<Digest, PackSource>();
   readonly #packs = new Budget<Digest, OpenPack>(PACK_BUDGET);
   readonly #frames = new Budget<string, Buffer>(FRAME_BUDGET);
@@ -119,6 +121,7 @@ export class ObjectSource {
     let frame = this.#frames.get(name);
     if (frame === undefined) {
       frame = (await this.#pack(packDigest)).frame(place.frame);
+      this.#memory.check();
       this.#frames.set(name, frame, frame.length);
     }
     const bytes = frame.subarray(place.offset, place.offset + place.length);
@@ -151,7 +154,7 @@ export class ObjectSource {
   async #pack(digest: Digest): Promise<OpenPack> {
     const kept = this.#packs.get(digest);
     if (kept !== undefined) return kept;
-    const pack = openSource(await this.source(digest), { named: true });
+    const pack = openSource(await this.source(digest), { named: true, file: (size) => this.#scratch.take('file', size) });
     this.#memory.check();
     this.#packs.set(digest, pack, pack.bytes);
     return pack;

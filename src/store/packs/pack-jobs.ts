@@ -51,8 +51,12 @@ export interface PackContents {
 /** Opens a pack and says what it holds; `deep` checks each chunk against its digest, too. Throws PACK_DAMAGED. */
 export const READ_PACK: Job<PackSource & { readonly deep: boolean }, PackContents> = {
   name: 'store/read-pack',
-  run({ deep, ...source }) {
-    const pack = openSource(source, { named: deep });
+  run({ deep, ...source }, scratch) {
+    const pack = openSource(source, {
+      named: deep,
+      file: (size) => scratch.take('file', size),
+      plaintext: (size) => scratch.take('plaintext', size),
+    });
     if (deep) checkPack(pack);
     return { records: recordsOf(pack.header) };
   },
@@ -65,11 +69,19 @@ export const READ_PACK: Job<PackSource & { readonly deep: boolean }, PackContent
  */
 export function openSource(
   { digest, place, header, fileKey }: PackSource,
-  { named }: { readonly named: boolean },
+  { named, file: fileRoom, plaintext: plainRoom }: OpenOptions,
 ): OpenPack & { readonly bytes: number } {
-  const file = readBytes(place, { offset: 0, length: place.size });
+  const file = readBytes(place, { offset: 0, length: place.size }, fileRoom);
   if (named && digestOf(file) !== digest) throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} is not what its name says`);
-  const plaintext = openPayload(file.subarray(header), fileKey);
+  const plaintext = openPayload(file.subarray(header), fileKey, plainRoom);
   if (plaintext === null) throw new AgentError('PACK_DAMAGED', `pack ${digest.slice(0, 12)} does not open with its store key`);
   return { ...decodePack(plaintext), bytes: plaintext.length };
+}
+
+/** How a pack is opened. */
+interface OpenOptions {
+  readonly named: boolean;
+  /** Makes the buffers that its bytes are read and decrypted into. */
+  readonly file?: (size: number) => Buffer;
+  readonly plaintext?: (size: number) => Buffer;
 }

@@ -2,6 +2,7 @@ import { digestOf, type Digest } from '../../core/digest.ts';
 import type { Threads } from '../../core/job.ts';
 import { GarbageBudget } from '../../core/memory.ts';
 import { newHeader } from '../age.ts';
+import { sealedSize } from '../payload.ts';
 import type { ChunkIndex } from './chunk-index.ts';
 import { ENCODE_FRAME, decodeFrame } from './frame.ts';
 import { FrameBuffer } from './frame-buffer.ts';
@@ -50,6 +51,8 @@ export class PackWriter {
   #storing = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #written: PackEntry[] = [];
+  /** Buffers of packs that were stored. */
+  readonly #spare: SharedArrayBuffer[] = [];
 
   constructor(options: {
     readonly index: ChunkIndex;
@@ -173,6 +176,7 @@ export class PackWriter {
       await this.#sink(pack);
       this.#index.namePack(number, pack.entry.digest);
       this.#written.push(pack.entry);
+      this.#spare.push(pack.bytes.buffer as SharedArrayBuffer);
       this.#storing--;
       this.#memory.check();
     });
@@ -187,13 +191,21 @@ export class PackWriter {
       frames: frames.map(({ entry: { chunks, raw } }, at) => ({ chunks, raw, size: encoded[at]?.length ?? 0 })),
       ...entrance,
     };
-    const cost = encoded.reduce((sum, { length }) => sum + length, 0);
-    const sealed = await this.#threads.run(
+    const parts = [encodeHeader(header), ...encoded];
+    const plain = parts.reduce((sum, { length }) => sum + length, 0);
+    const key = await newHeader([this.#key.recipient]);
+    const room = this.#room(sealedSize(plain, key.prefix));
+    const { size, digest } = await this.#threads.run(
       SEAL_PACK,
-      { parts: [encodeHeader(header), ...encoded], key: await newHeader([this.#key.recipient]) },
-      { cost, moves: encoded.map((frame) => frame.buffer) },
+      { parts, key, room },
+      { cost: plain, moves: encoded.map((frame) => frame.buffer) },
     );
-    const bytes = Buffer.from(sealed.bytes.buffer);
-    return { entry: { digest: sealed.digest, size: bytes.length, key: this.#key.id }, header, bytes };
+    return { entry: { digest, size, key: this.#key.id }, header, bytes: Buffer.from(room, 0, size) };
+  }
+
+  /** A buffer to seal into: one that was stored already, where it is large enough. */
+  #room(size: number): SharedArrayBuffer {
+    const spare = this.#spare.pop();
+    return spare !== undefined && spare.byteLength >= size ? spare : new SharedArrayBuffer(size + (size >> 3));
   }
 }

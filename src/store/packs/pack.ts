@@ -36,17 +36,16 @@ export function encodeHeader(header: PackHeader): Uint8Array {
   return Buffer.from(`${canonical(header as unknown as Json)}\n`);
 }
 
-/** Seals the parts of a pack: its ciphertext, in a buffer of its own, and the digest by which it is named. */
+/** Seals the parts of a pack into a shared buffer: the size of its ciphertext, and the digest by which it is named. */
 export const SEAL_PACK: Job<
-  { readonly parts: readonly Uint8Array[]; readonly key: PayloadKey },
-  { readonly bytes: Uint8Array<ArrayBuffer>; readonly digest: Digest }
+  { readonly parts: readonly Uint8Array[]; readonly key: PayloadKey; readonly room: SharedArrayBuffer },
+  { readonly size: number; readonly digest: Digest }
 > = {
   name: 'store/seal-pack',
-  run({ parts, key }) {
-    const bytes = sealPayload(parts, key);
-    return { bytes, digest: digestOf(bytes) };
+  run({ parts, key, room }) {
+    const bytes = sealPayload(parts, key, Buffer.from(room));
+    return { size: bytes.length, digest: digestOf(bytes) };
   },
-  gives: ({ bytes }) => [bytes.buffer],
 };
 
 /** Reads the plaintext of a pack; throws PACK_DAMAGED. */
