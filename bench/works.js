@@ -93,8 +93,8 @@ export const WORKS = [
   {
     id: 'pack',
     name: 'pack from a checkpoint',
-    before: (_, { directory, env, copy }) => {
-      rmSync(copy, { force: true });
+    before: (_, { directory, env, copy, bundle }) => {
+      for (const path of [copy, bundle]) rmSync(path, { force: true });
       measure(
         `PERDURE_HOST_DIR="$OTHER_HOST" ${agent} invite >invite && ${agent} -C ada fence --to ../invite --accept-new >/dev/null && ${agent} -C ada pack -o ../bundle.tar`,
         { cwd: directory, env, statuses: [0, 3] },

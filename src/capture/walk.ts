@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
+import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs';
 import { finishDigest } from '../core/digest.ts';
 import { GarbageBudget } from '../core/memory.ts';
 import { childPath, fsPath, nameFromBytes, type RelPath } from '../core/name.ts';
@@ -11,6 +11,7 @@ import type { Captured } from './files/reading.ts';
 import { blockOf, type KnownDirectory } from './index/scan-index.ts';
 import type { ScanOptions } from './scan-options.ts';
 import { finishDirectory, type Below, type Subdirectory, type Taken } from './finish.ts';
+import { readNames } from './names.ts';
 import { Tally, isLeftOut } from './tally.ts';
 
 /** A file whose status changed so shortly before the walk may change again within the same tick of the file system's clock. */
@@ -137,7 +138,7 @@ export class Walk {
         tally.include(kind);
         own.below.push({ path: child, entry: { ...base, type: 'directory' } });
       } else {
-        const target = this.#target(child, tally);
+        const target = this.#tried(child, tally, (link) => nameFromBytes(readlinkSync(link, { encoding: 'buffer' })));
         if (target === null) continue;
         tally.include(kind);
         own.links.push({ ...base, type: 'link', target });
@@ -216,10 +217,6 @@ export class Walk {
     return (known === null ? null : this.#options.index?.files(known)) ?? new Map();
   }
 
-  #target(path: RelPath, tally: Tally): string | null {
-    return this.#tried(path, tally, (target) => nameFromBytes(readlinkSync(target, { encoding: 'buffer' })));
-  }
-
   #names(path: RelPath, tally: Tally): readonly string[] {
     const names = this.#tried(path, tally, readNames) ?? [];
     return path === '' ? names.filter((name) => name !== '.perdure') : names;
@@ -237,14 +234,6 @@ export class Walk {
       return null;
     }
   }
-}
-
-/** The names in a directory, sorted. */
-function readNames(target: string | Buffer): string[] {
-  const names = readdirSync(target, 'utf8');
-  // Where a name may have been no UTF-8, the bytes are asked for.
-  const all = names.some((name) => name.includes('\ufffd')) ? readdirSync(target, 'buffer').map(nameFromBytes) : names;
-  return all.sort();
 }
 
 /** Runs when what was before it has ended well. A failure is seen by whoever waits for the last one. */

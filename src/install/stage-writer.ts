@@ -144,7 +144,7 @@ export class StageWriter {
       length += place.length;
     }
     if (part.whole !== null && length !== part.whole.size) throw new AgentError('TREE_DAMAGED', 'a file is not as long as the tree says');
-    batch.parts.push({ ...part, places, digests });
+    batch.parts.push({ ...part, places });
     batch.paths.push(path);
     batch.bytes += length;
     this.#work += length;

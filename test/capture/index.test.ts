@@ -1,4 +1,15 @@
-import { appendFileSync, chmodSync, linkSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ScanIndexReader, ScanIndexWriter } from '../../src/capture/index/scan-index.ts';
@@ -17,7 +28,16 @@ const clock = { now: () => Date.now() + 1000, sleep: () => Promise.resolve() };
 async function scanWith(root: string, path: string): Promise<ScanResult> {
   const index = ScanIndexReader.open(path, { manifest: MANIFEST, profile: profile.digest });
   const newIndex = new ScanIndexWriter(path, profile.digest, index);
-  const found = await scan({ root, rootName: 'main', profile, clock, threads: ownThread, putTree: () => Promise.resolve(), index, newIndex });
+  const found = await scan({
+    root,
+    rootName: 'main',
+    profile,
+    clock,
+    threads: ownThread,
+    putTree: () => Promise.resolve(),
+    index,
+    newIndex,
+  });
   index?.close();
   newIndex.commit(MANIFEST, found.secretFiles);
   return found;
@@ -41,19 +61,86 @@ function tree(root: string): void {
 /** What a person does to a tree between two checkpoints, one thing after the other. */
 const CHANGES: readonly (readonly [string, (root: string) => void])[] = [
   ['nothing', () => undefined],
-  ['a file grows', (root) => appendFileSync(join(root, 'private/memory/2026/11/note-3.md'), 'more\n')],
-  ['a file is new', (root) => writeFileSync(join(root, 'private/memory/2026/new.md'), 'new\n')],
-  ['a file is gone', (root) => rmSync(join(root, 'private/memory/2026/11/note-4.md'))],
-  ['a mode changes', (root) => chmodSync(join(root, 'private/memory/2026/11/note-5.md'), 0o600)],
-  ['a time changes', (root) => utimesSync(join(root, 'private/memory/2026/11'), 1, 1)],
-  ['a directory moves', (root) => renameSync(join(root, 'private/memory/2026'), join(root, 'private/memory/2027'))],
-  ['a secret changes', (root) => writeFileSync(join(root, 'private/secrets/chat.env'), 'TOKEN=canary-other\n')],
-  ['a secret is new', (root) => writeFileSync(join(root, 'private/secrets/mail.env'), 'TOKEN=canary-mail\n')],
-  ['a secret is gone', (root) => rmSync(join(root, 'private/secrets/chat.env'))],
-  ['a hard link is gone', (root) => rmSync(join(root, 'artifacts/kept/twin'))],
-  ['a link points elsewhere', (root) => (rmSync(join(root, 'body/src/link')), symlinkSync('other.ts', join(root, 'body/src/link')))],
-  ['a file becomes a directory', (root) => (rmSync(join(root, 'body/src/main.ts')), mkdirSync(join(root, 'body/src/main.ts')))],
-  ['a database appears', (root) => writeFileSync(join(root, 'artifacts/kept/a.db'), Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(5000)]))],
+  [
+    'a file grows',
+    (root) => {
+      appendFileSync(join(root, 'private/memory/2026/11/note-3.md'), 'more\n');
+    },
+  ],
+  [
+    'a file is new',
+    (root) => {
+      writeFileSync(join(root, 'private/memory/2026/new.md'), 'new\n');
+    },
+  ],
+  [
+    'a file is gone',
+    (root) => {
+      rmSync(join(root, 'private/memory/2026/11/note-4.md'));
+    },
+  ],
+  [
+    'a mode changes',
+    (root) => {
+      chmodSync(join(root, 'private/memory/2026/11/note-5.md'), 0o600);
+    },
+  ],
+  [
+    'a time changes',
+    (root) => {
+      utimesSync(join(root, 'private/memory/2026/11'), 1, 1);
+    },
+  ],
+  [
+    'a directory moves',
+    (root) => {
+      renameSync(join(root, 'private/memory/2026'), join(root, 'private/memory/2027'));
+    },
+  ],
+  [
+    'a secret changes',
+    (root) => {
+      writeFileSync(join(root, 'private/secrets/chat.env'), 'TOKEN=canary-other\n');
+    },
+  ],
+  [
+    'a secret is new',
+    (root) => {
+      writeFileSync(join(root, 'private/secrets/mail.env'), 'TOKEN=canary-mail\n');
+    },
+  ],
+  [
+    'a secret is gone',
+    (root) => {
+      rmSync(join(root, 'private/secrets/chat.env'));
+    },
+  ],
+  [
+    'a hard link is gone',
+    (root) => {
+      rmSync(join(root, 'artifacts/kept/twin'));
+    },
+  ],
+  [
+    'a link points elsewhere',
+    (root) => {
+      rmSync(join(root, 'body/src/link'));
+      symlinkSync('other.ts', join(root, 'body/src/link'));
+    },
+  ],
+  [
+    'a file becomes a directory',
+    (root) => {
+      rmSync(join(root, 'body/src/main.ts'));
+      mkdirSync(join(root, 'body/src/main.ts'));
+    },
+  ],
+  [
+    'a database appears',
+    (root) => {
+      writeFileSync(join(root, 'artifacts/kept/a.db'), Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(5000)]));
+    },
+  ],
 ];
 
 test('a scan with the index finds what a scan of every byte finds, whatever changed', async () => {
@@ -87,7 +174,10 @@ test('a tree in which nothing changed is not read, and teaches the index nothing
   await scanWith(root, join(directory, 'index'));
   const puts: string[] = [];
   const index = ScanIndexReader.open(join(directory, 'index'), { manifest: MANIFEST, profile: profile.digest });
-  const putTree = (digest: string): Promise<void> => (puts.push(digest), Promise.resolve());
+  const putTree = (digest: string): Promise<void> => {
+    puts.push(digest);
+    return Promise.resolve();
+  };
   const found = await scan({ root, rootName: 'main', profile, clock, threads: ownThread, putTree, index });
   index?.close();
   expect(found.learned).toBe(false);

@@ -24,7 +24,11 @@ test('a ledger that goes on from a folded beginning says what one says that is r
       const chain = parseChain(bytes, { verified });
       if (ask === 'records first') expect(chain.records).toEqual(whole.records);
       for (let seq = -1; seq <= whole.records.length; seq++) expect(chain.record(seq)).toEqual(whole.records[seq]);
-      expect({ state: chain.state, digests: chain.digests, torn: chain.torn }).toEqual({ state: whole.state, digests: whole.digests, torn: 0 });
+      expect({ state: chain.state, digests: chain.digests, torn: chain.torn }).toEqual({
+        state: whole.state,
+        digests: whole.digests,
+        torn: 0,
+      });
     }
   }
 });

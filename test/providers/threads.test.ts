@@ -21,7 +21,10 @@ function largeAgent(root: string): void {
   writeFileSync(join(root, 'artifacts/long.jsonl'), text);
   writeFileSync(join(root, 'artifacts/twice.jsonl'), text);
   writeFileSync(join(root, 'artifacts/sparse.bin'), Buffer.concat([Buffer.alloc(3_000_000), Buffer.from('end')]));
-  writeFileSync(join(root, 'private/state/a.db'), Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.from(text).subarray(0, 2_500_001)]));
+  writeFileSync(
+    join(root, 'private/state/a.db'),
+    Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.from(text).subarray(0, 2_500_001)]),
+  );
   for (let at = 0; at < 900; at++) {
     const directory = join(root, `private/memory/d${String(at % 30)}`);
     mkdirSync(directory, { recursive: true });
@@ -49,7 +52,10 @@ describe('threads', () => {
 
   test('that die fail what they had and what waited for them', async () => {
     const script = join(temporary(), 'worker.mjs');
-    writeFileSync(script, "import { parentPort } from 'node:worker_threads'; parentPort.on('message', () => { throw new Error('gone'); });");
+    writeFileSync(
+      script,
+      "import { parentPort } from 'node:worker_threads'; parentPort.on('message', () => { throw new Error('gone'); });",
+    );
     const threads = createThreads(pathToFileURL(script), 1);
     const runs = Array.from({ length: 20 }, () => threads.run(ENCODE_FRAME, Buffer.alloc(10), { cost: 1, waits: true }));
     for (const run of runs) await expect(run).rejects.toMatchObject({ code: 'INTERNAL' });

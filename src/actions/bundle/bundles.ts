@@ -1,7 +1,10 @@
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import type { Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
 import type { Threads } from '../../core/job.ts';
 import type { StagePlan, StagedTree } from '../../install/stage.ts';
 import { planStage } from '../../install/stage.ts';
+import type { GetChunk } from '../../manifest/tree.ts';
 import { compareSeen, seenOf } from '../../ledger/seen.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import { withBundle, type Bundle, type Input } from './bundle.ts';
@@ -90,10 +93,30 @@ export async function openBundle(
   const { sheet } = state;
   const tree: StagedTree = {
     root: mainRoot(state.facts),
-    get: (digest) => state.objects.main.chunk(digest),
+    get: keptPages((digest) => state.objects.main.chunk(digest)),
     packs: { source: state.objects.main, threads },
     secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
   };
   const plan = await planStage(tree, { limit: pathLimit(state), has: (digest) => state.objects.main.index.has(digest) });
   return { seq: sealed.newest.seq, at: sealed.newest.at, state, tree, plan, readers };
+}
+
+/** Bytes of pages that are kept, compressed: those of some hundred thousand files. */
+const PAGES = 16 * 1024 * 1024;
+
+/** Keeps the pages of a tree, which is walked to plan it, to write it and to check it; the first to come stay. */
+function keptPages(get: GetChunk): GetChunk {
+  const kept = new Map<Digest, Buffer>();
+  let room = PAGES;
+  return async (digest) => {
+    const page = kept.get(digest);
+    if (page !== undefined) return brotliDecompressSync(page);
+    const bytes = await get(digest);
+    const small = room > 0 ? brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }) : null;
+    if (small !== null) {
+      kept.set(digest, small);
+      room -= small.length;
+    }
+    return bytes;
+  };
 }
