@@ -36,7 +36,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
   const session = await openSession(ports);
   const { state, view, chain } = session;
   const decision = view === null ? null : decide(state, view, 'act');
-  const last = state.manifestSeq === null ? undefined : chain.record(state.manifestSeq);
+  const last = chain.state.manifestSeq === null ? undefined : chain.record(chain.state.manifestSeq);
   const facts = state.manifest === null ? null : await readFacts(session, state.manifest);
   const profile = await readProfile(session);
   const changes =

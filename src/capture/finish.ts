@@ -51,6 +51,11 @@ export async function finishDirectory(path: RelPath, { taken, subdirectories, be
   return { pages: await writeDirectory(entries, put), classes };
 }
 
+/** Puts pages but for those that the recorded state has: a directory that is put together each time opens no store by that. */
+export function unless(recorded: readonly Digest[], put: PutChunk): PutChunk {
+  return (digest, bytes) => (recorded.includes(digest) ? Promise.resolve() : put(digest, bytes));
+}
+
 function nameKey(name: string): string {
   return JSON.stringify(storeName(name));
 }

@@ -34,16 +34,16 @@ export async function scan(options: ScanOptions): Promise<ScanResult> {
   try {
     return await found(options, walk, stat);
   } finally {
-    walk.files.close();
+    await walk.files.close();
   }
 }
 
 async function found({ rootName }: ScanOptions, walk: Walk, stat: BigIntStats): Promise<ScanResult> {
   const { result } = await walk.directory(ROOT_PATH);
-  walk.files.endBatches();
   const { pages, classes } = await result;
   const secrets = await walk.files.secrets();
   await walk.files.end();
+  await walk.settled();
   const { counts, counter, findings, databases } = walk.tally;
   return {
     root: { name: rootName, mode: modeOf(stat), mtime: microsecondsOf(stat.mtimeNs), pages },

@@ -10,7 +10,7 @@ import { FileCapture, type Remembered } from './files/file-capture.ts';
 import type { Captured } from './files/reading.ts';
 import { blockOf, type KnownDirectory } from './index/scan-index.ts';
 import type { ScanOptions } from './scan-options.ts';
-import { finishDirectory, type Below, type Subdirectory, type Taken } from './finish.ts';
+import { finishDirectory, unless, type Below, type Subdirectory, type Taken } from './finish.ts';
 import { readNames } from './names.ts';
 import { Tally, isLeftOut } from './tally.ts';
 
@@ -90,16 +90,15 @@ export class Walk {
     const result = inTurn(this.#finished, async () => {
       const below = await Promise.all(inner);
       const isKnown = known !== null && below.every((one) => one.isKnown);
-      const whole = isKnown ? (index?.whole(path) ?? null) : null;
+      const whole = index?.whole(path) ?? null;
       let found: Finished;
-      if (whole !== null) found = { pages: whole.pages, classes: new Map(whole.classes), isKnown };
+      if (isKnown && whole !== null) found = { pages: whole.pages, classes: new Map(whole.classes), isKnown };
       else {
-        const all = (await entries) ?? (await this.#takeAgain(path, seen ?? [], known));
+        const taken = (await entries) ?? (await this.#takeAgain(path, seen ?? [], known));
         this.#memory.check();
-        found = {
-          ...(await finishDirectory(path, { taken: all, subdirectories: own.below, below }, this.#options.putTree)),
-          isKnown: false,
-        };
+        const { putTree } = this.#options;
+        const put = seen === null || whole === null ? putTree : unless(whole.pages, putTree);
+        found = { ...(await finishDirectory(path, { taken, subdirectories: own.below, below }, put)), isKnown: false };
       }
       newIndex?.whole(path, { pages: found.pages, classes: [...found.classes] });
       return found;
@@ -147,11 +146,14 @@ export class Walk {
     return own;
   }
 
+  /** Resolves when all that was met is in the index; rejects where it could not be. */
+  async settled(): Promise<void> {
+    await this.#owned;
+  }
+
   /** Resolves when another file may be taken. Behind a file that takes long not all others may wait in memory. */
   #room(): Promise<unknown> | null {
-    if (this.#untold < MOST_UNTOLD) return this.files.room();
-    this.files.flush();
-    return this.#owned;
+    return this.files.room() ?? (this.#untold < MOST_UNTOLD ? null : this.#owned);
   }
 
   /** The entries of what a directory itself holds, when its files are read. */

@@ -13,10 +13,15 @@ export function canonical(value: Json): string {
   return isInOrder(value) ? JSON.stringify(value) : written(value);
 }
 
-/** Whether all members are in canonical order. Throws INTERNAL for a number without a canonical form. */
+/** A number as text; throws INTERNAL where it has no canonical form. */
+function numberText(value: number): string {
+  if (!Number.isSafeInteger(value)) throw new AgentError('INTERNAL', `number ${String(value)} has no canonical form`);
+  return String(value);
+}
+
+/** Whether all members are in canonical order. Throws as `numberText` does. */
 function isInOrder(value: Json): boolean {
-  if (typeof value === 'number' && !Number.isSafeInteger(value))
-    throw new AgentError('INTERNAL', `number ${String(value)} has no canonical form`);
+  if (typeof value === 'number') return numberText(value) !== '';
   if (value === null || typeof value !== 'object') return true;
   if (isList(value)) return value.every((member) => typeof member === 'string' || isInOrder(member));
   let last = '';
@@ -29,7 +34,7 @@ function isInOrder(value: Json): boolean {
 }
 
 function written(value: Json): string {
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number') return numberText(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (isList(value)) return `[${value.map(written).join(',')}]`;
   const members: string[] = [];

@@ -47,8 +47,10 @@ const GARBAGE = 8 * 1024 * 1024;
  */
 export const STAGE_LANE = laneJob<StageBatch, StageDone>('install/stage-lane', (send) => {
   const lane = new StageLane();
-  return (batch) => {
-    send({ batch: batch.batch, failed: lane.write(batch) });
+  return {
+    take: (batch) => {
+      send({ batch: batch.batch, failed: lane.write(batch) });
+    },
   };
 });
 

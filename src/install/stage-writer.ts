@@ -121,9 +121,13 @@ export class StageWriter {
   }
 
   /** Ends the lanes, whatever they do. */
-  close(): void {
-    for (const { lane } of this.#lanes) lane.close();
-    this.#ownLane?.lane.close();
+  async close(): Promise<void> {
+    await Promise.all([...this.#lanes, ...(this.#ownLane === null ? [] : [this.#ownLane])].map(({ lane }) => lane.close()));
+  }
+
+  /** Bytes of a chunk; throws BUNDLE_INCOMPLETE where it is in no pack. */
+  lengthOf(digest: Digest): number {
+    return this.#placeOf(digest).length;
   }
 
   async #part(path: RelPath, part: Pick<StagePart, 'path' | 'offset' | 'isSparse' | 'whole'>, digests: readonly Digest[]): Promise<void> {
@@ -143,7 +147,6 @@ export class StageWriter {
       places.set([number, place.frame, place.offset, place.length], at * PLACE);
       length += place.length;
     }
-    if (part.whole !== null && length !== part.whole.size) throw new AgentError('TREE_DAMAGED', 'a file is not as long as the tree says');
     batch.parts.push({ ...part, places });
     batch.paths.push(path);
     batch.bytes += length;

@@ -136,7 +136,13 @@ export async function stageTree(
     }
     if (writer !== null && entry.class !== 'secret') {
       const chunks: Digest[] = [];
-      for await (const digest of chunksOf(entry, tree.get)) chunks.push(digest);
+      let length = 0;
+      for await (const digest of chunksOf(entry, tree.get)) {
+        chunks.push(digest);
+        length += writer.lengthOf(digest);
+        if (length > Number(entry.size)) throw damaged(path);
+      }
+      if (length !== Number(entry.size)) throw damaged(path);
       await writer.add({ path, target, entry, chunks });
       onFiles(1, BigInt(entry.size));
       return;
@@ -168,7 +174,7 @@ export async function stageTree(
     await fill(tree.root.pages, ROOT_PATH);
     await finishLeft();
   } finally {
-    writer?.close();
+    await writer?.close();
   }
 }
 

@@ -45,7 +45,7 @@ export function parseChain(
   const prefix = bytes.subarray(0, known?.length ?? 0);
   const rest = bytes.subarray(prefix.length, length);
   const later = linesOf(rest).map(parseLine);
-  let state: LedgerState | null = known?.state ?? null;
+  let state: LedgerState | null = stateAt(prefix, known?.state);
   let earlier: readonly SignedRecord[] | null = null;
   if (state === null && prefix.length > 0) state = foldRecords((earlier = linesOf(prefix).map(readVerified)));
   for (const entry of later) state = reduce(state, entry);
@@ -110,6 +110,13 @@ class ReadChain implements Chain {
     for (let at = count - this.#later.length - 1; at > seq; at--) end = this.#prefix.lastIndexOf(0x0a, end - 1);
     return readVerified(this.#prefix.toString('utf8', this.#prefix.lastIndexOf(0x0a, end - 1) + 1, end));
   }
+}
+
+/** A folded state, where it is that of the last of these lines; else null. */
+function stateAt(lines: Buffer, state: LedgerState | undefined): LedgerState | null {
+  if (state === undefined || lines.length === 0) return null;
+  const last = readVerified(lines.toString('utf8', lines.lastIndexOf(0x0a, lines.length - 2) + 1, lines.length - 1));
+  return last.record.seq === state.seq && last.digest === state.head ? state : null;
 }
 
 function linesOf(bytes: Buffer): readonly string[] {

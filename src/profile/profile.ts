@@ -47,8 +47,6 @@ export interface Profile {
   readonly digest: Digest;
   /** Classifies a path; `header` is what the first bytes of a file say, where they were looked at. */
   classify(path: string, header?: ProfileRule['header']): Classification;
-  /** Whether some rule wants to see the first bytes of a file at this path. */
-  wantsHeader(path: string): boolean;
 }
 
 const BUILT_IN: readonly unknown[] = [native, generic];
@@ -91,7 +89,6 @@ export function compileProfile(value: unknown): Profile {
   return {
     data,
     digest: digestOf(canonical(data as unknown as Json)),
-    wantsHeader: (path) => rules.some(({ rule, pattern }) => rule.header !== undefined && pattern.test(path)),
     classify(path, header) {
       let flags: readonly string[] = [];
       for (const { rule, pattern } of rules) {

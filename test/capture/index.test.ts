@@ -55,6 +55,8 @@ function tree(root: string): void {
   writeFileSync(join(root, 'private/secrets/chat.env'), 'TOKEN=canary-3f9a1c\n');
   writeFileSync(join(root, 'body/src/main.ts'), 'export {};\n');
   symlinkSync('main.ts', join(root, 'body/src/link'));
+  // Left out by its first bytes, so that no row speaks of it.
+  writeFileSync(join(root, 'artifacts/._note'), Buffer.from([0, 5, 0x16, 7, 1]));
   linkSync(join(root, 'body/src/main.ts'), join(root, 'artifacts/kept/twin'));
 }
 
@@ -182,8 +184,7 @@ test('a tree in which nothing changed is not read, and teaches the index nothing
   index?.close();
   expect(found.learned).toBe(false);
   expect(found.secrets).toBeNull();
-  // Directories with a secret or a hard link are put together each time.
-  expect(puts.length).toBeLessThan(12);
+  expect(puts).toEqual([]);
 });
 
 test('a file that changed within the tick of the walk is read again', async () => {

@@ -38,4 +38,6 @@ test('canonical text reads back as the same value', () => {
 test('a number that JSON cannot hold exactly is refused', () => {
   expect(() => canonical(2 ** 53)).toThrow('no canonical form');
   expect(() => canonical(0.5)).toThrow('no canonical form');
+  expect(() => canonical({ b: 1, a: 0.5 })).toThrow('no canonical form');
+  expect(() => canonical([{ b: [NaN], a: 1 }])).toThrow('no canonical form');
 });

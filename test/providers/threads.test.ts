@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
+import { scan } from '../../src/capture/scan.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { digestOf } from '../../src/core/digest.ts';
 import { ownThread, type Threads } from '../../src/core/job.ts';
+import { loadProfile } from '../../src/profile/profile.ts';
 import { createThreads } from '../../src/providers/threads.ts';
 import { ENCODE_FRAME, decodeFrame } from '../../src/store/packs/frame.ts';
 import { READ_PACK } from '../../src/store/packs/pack-jobs.ts';
@@ -73,6 +75,18 @@ describe('threads', () => {
     expect(there.facts.coverage).toEqual(first.facts.coverage);
     expect((await verify({ ...a, threads }, { path: null, input: nothing() })).status).toBe(0);
     expect((await verify({ ...a, threads: ownThread }, { path: null, input: nothing() })).status).toBe(0);
+  });
+
+  test('are not outrun by a directory of very many files', async () => {
+    const root = join(temporary(), 'ada');
+    mkdirSync(root);
+    for (let at = 0; at < 12_000; at++) writeFileSync(join(root, `${String(at)}.md`), `note ${String(at)}\n`.repeat(at % 50));
+    const options = { root, rootName: 'main', profile: loadProfile('native'), putTree: () => Promise.resolve() };
+    const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
+    const alone = await scan({ ...options, clock, threads: ownThread });
+    const together = await scan({ ...options, clock, threads: createThreads(WORKER, 2) });
+    expect(together.root.pages).toEqual(alone.root.pages);
+    expect(together.counter).toEqual(alone.counter);
   });
 
   const sides: readonly (readonly [string, () => Threads])[] = [

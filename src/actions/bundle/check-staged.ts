@@ -6,7 +6,7 @@ import { AgentError } from '../../core/errors.ts';
 import type { Threads } from '../../core/job.ts';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, parseRelPath, showName, type RelPath } from '../../core/name.ts';
 import type { StagedTree } from '../../install/stage.ts';
-import { microsecondsOf, type DirectoryEntry, type Entry } from '../../manifest/entry.ts';
+import type { DirectoryEntry, Entry } from '../../manifest/entry.ts';
 import { pathFromNames, readDirectory } from '../../manifest/tree.ts';
 
 /** What a check of a staged tree is told. */
@@ -19,7 +19,7 @@ export interface StagedCheck {
 }
 
 /**
- * Checks from the disk that a directory is what a tree says: names, types, modes, times, links and every byte. Throws
+ * Checks from the disk that a directory is what a tree says: names, types, modes, links and every byte. Throws
  * TREE_DAMAGED for the first path that is not. Secrets of which the content is not at hand may be missing.
  */
 export async function checkStaged(tree: StagedTree, check: StagedCheck): Promise<void> {
@@ -27,7 +27,7 @@ export async function checkStaged(tree: StagedTree, check: StagedCheck): Promise
   try {
     await new Check(tree, check, reader).run();
   } finally {
-    reader.close();
+    await reader.close();
   }
 }
 
@@ -50,7 +50,6 @@ class Check {
 
   async run(): Promise<void> {
     await this.#directory(this.#tree.root.pages, ROOT_PATH);
-    this.#reader.endBatches();
     while (this.#reading > 0 && this.#failure === null)
       await new Promise<void>((resolve) => {
         this.#onEnd = resolve;
@@ -145,12 +144,11 @@ class StagedFile implements ReadTask {
   }
 }
 
-/** Whether type, mode and, but for directories, which are still written into, time are those of an entry. */
+/** Whether type and mode are those of an entry. Times are not proved: not every file system holds what another one had. */
 function isAs(entry: Entry, stat: BigIntStats): boolean {
   const type = stat.isDirectory() ? 'directory' : stat.isSymbolicLink() ? 'link' : stat.isFile() ? 'file' : 'other';
   if (type !== entry.type) return false;
-  const mode = entry.type === 'link' || Number(stat.mode & 0o7777n) === entry.mode;
-  return mode && (entry.type === 'directory' || microsecondsOf(stat.mtimeNs) === entry.mtime);
+  return entry.type === 'link' || Number(stat.mode & 0o7777n) === entry.mode;
 }
 
 function damaged(path: RelPath, how: 'missing' | 'added' | 'changed'): AgentError {

@@ -75,7 +75,11 @@ async function stageControl(
     await files.makeDirectory(dirname(path));
     const isLinked = old !== null && (await isWhole(old, { name, threads })) && link(join(old.control, name), path);
     const from = isLinked ? null : await locate(name);
-    if (from !== null) copies.push(threads.run(COPY_FILE, { from, to: path }, { cost: from.size }));
+    if (from === null) continue;
+    const copy = threads.run(COPY_FILE, { from, to: path }, { cost: from.size });
+    // It is seen below, when all have ended.
+    copy.catch(() => undefined);
+    copies.push(copy);
   }
   for (const copy of await Promise.allSettled(copies)) if (copy.status === 'rejected') throw explain(copy.reason, control);
   await files.replace(join(control, LEDGER_FILE), chainText(chain.records));

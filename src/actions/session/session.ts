@@ -83,7 +83,7 @@ export async function openRoot(ports: Ports, root: string, { unfinished = false,
     });
   if (!unfinished) await checkFormat(reader);
   const ledger = join(control, LEDGER_FILE);
-  const head = (await files.exists(ledger)) ? await files.readRange(ledger, { offset: 0, length: FIRST_LINE }) : Buffer.alloc(0);
+  const head = ((await files.size(ledger)) ?? 0) > 0 ? await files.readRange(ledger, { offset: 0, length: FIRST_LINE }) : Buffer.alloc(0);
   if (head.length === 0) throw damaged('it is missing or empty');
   const host = await loadHost(files, ports.hostDirectory, ports.machine);
   const first = parseLine(head.toString('utf8', 0, Math.max(0, head.indexOf(0x0a))));

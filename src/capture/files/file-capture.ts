@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs';
-import type { RelPath } from '../../core/name.ts';
+import { AgentError } from '../../core/errors.ts';
+import { showName, type RelPath } from '../../core/name.ts';
 import { byCodeUnit } from '../../core/order.ts';
 import type { FileEntry } from '../../manifest/entry.ts';
 import type { SecretSheet } from '../../manifest/facts.ts';
@@ -30,7 +31,7 @@ export class FileCapture {
   readonly #work: Work;
   /** Files that were read so far, but for those whose reading was only put off. */
   read = 0;
-  /** Files with several names: the first of them and its entry. */
+  /** Files with several names, by class: the first of them and its entry. */
   readonly #inodes = new Map<string, First>();
   readonly #secrets: { readonly path: RelPath; readonly file: SecretFile }[] = [];
   /** Secret files that are as they were when the index was written; read only where the sheet has to be made anew. */
@@ -41,7 +42,10 @@ export class FileCapture {
     const stores = new Stores(options.store);
     this.#reader = new FileReader(options.threads, {
       onFrame: (use, frame) => stores.opened?.[use].addFrame(frame),
-      room: async () => stores.opened?.main.room(),
+      async room() {
+        await stores.opened?.main.room();
+        await stores.opened?.secret.room();
+      },
     });
     this.#work = {
       options,
@@ -58,24 +62,14 @@ export class FileCapture {
     return this.#reader.room();
   }
 
-  /** Reads what waits for others to be read with it. */
-  flush(): void {
-    this.#reader.flush();
-  }
-
-  /** From now on every file is read at once; call it when the walk has met the last one. */
-  endBatches(): void {
-    this.#reader.endBatches();
-  }
-
   /** Ends the reading: every new chunk is in its store then. */
   end(): Promise<void> {
     return this.#reader.end();
   }
 
   /** Gives the threads free, whether or not all was read. */
-  close(): void {
-    this.#reader.close();
+  close(): Promise<void> {
+    return this.#reader.close();
   }
 
   /** What the secret files hold, in walk order; null where all are those that the index knows. Reads what was put off. */
@@ -83,7 +77,11 @@ export class FileCapture {
     const same = this.#sameSecrets.splice(0);
     const isSame = this.#secrets.length === 0 && same.length === this.#options.index?.secrets;
     if (isSame) return { secrets: null, secretFiles: same.length };
-    for (const { path, stat } of same) await this.#read(path, stat);
+    for (const { path, stat } of same) {
+      const captured = await this.#read(path, stat);
+      // The pages that name it are made already.
+      if (!('entry' in captured) || captured.isMoving === true || captured.entry.size !== String(stat.size)) throw changing(path);
+    }
     const secrets = this.#secrets.sort((a, b) => byWalk(a.path, b.path)).map(({ file }) => file);
     return { secrets, secretFiles: secrets.length };
   }
@@ -93,7 +91,7 @@ export class FileCapture {
     const kind = this.#options.profile.classify(path).class;
     if (isLeftOut(kind)) return { leftOut: kind };
     if (stat.nlink === 1n) return this.#takeOne(path, stat, old);
-    const inode = `${String(stat.dev)}:${String(stat.ino)}`;
+    const inode = `${String(stat.dev)}:${String(stat.ino)}:${kind}`;
     const first = this.#inodes.get(inode);
     if (first !== undefined) return this.#further(first, path, { stat, old });
     const captured = this.#takeOne(path, stat, old);
@@ -146,4 +144,10 @@ function byWalk(a: RelPath, b: RelPath): number {
 
 function parentOf(path: RelPath): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+function changing(path: RelPath): AgentError {
+  return new AgentError('TREE_CHANGING', `'${showName(path)}' changed while the tree was read`, {
+    hints: [{ command: 'agent checkpoint', effect: 'the same again; nothing was recorded' }],
+  });
 }

@@ -48,7 +48,8 @@ export class FileReader {
   #batches = 0;
   #batch: Reading[] = [];
   #batchBytes = 0;
-  #lingers = true;
+  /** Whether the batch goes out at the next turn of the loop: nothing may wait for it to become full. */
+  #leaving = false;
   /** Long files for which no lane is free. */
   #longWaiting = 0;
   #failure: Error | null = null;
@@ -76,12 +77,6 @@ export class FileReader {
     return isFull() ? wait() : null;
   }
 
-  /** From now on nothing waits for a batch to become full. */
-  endBatches(): void {
-    this.#lingers = false;
-    this.flush();
-  }
-
   /** Reads up to `size` bytes of a file. */
   read(task: ReadTask): void {
     const reading = { task, read: 0 };
@@ -90,10 +85,15 @@ export class FileReader {
       void this.#readLong(reading);
       return;
     }
-    if (this.#batchBytes + task.size > PART || this.#batch.length === MOST_FILES) this.flush();
+    if (this.#batchBytes + task.size > PART || this.#batch.length === MOST_FILES) this.#flush();
     this.#batch.push(reading);
     this.#batchBytes += task.size;
-    if (!this.#lingers) this.flush();
+    if (this.#leaving) return;
+    this.#leaving = true;
+    setImmediate(() => {
+      this.#leaving = false;
+      this.#flush();
+    });
   }
 
   /** Sees to it that every frame has come, and ends the lanes. Call it when every file was read. */
@@ -101,22 +101,26 @@ export class FileReader {
     await Promise.all(
       this.#lanes.map(async (lane) => {
         await lane.judged;
+        this.#throw();
         const flushed = new Promise<void>((resolve) => (lane.flushed = resolve));
         lane.lane.send({ kind: 'flush' });
         await flushed;
+        this.#throw();
       }),
     );
-    this.close();
-    if (this.#failure !== null) throw this.#failure;
+    await this.close();
   }
 
   /** Ends the lanes, whatever they do. */
-  close(): void {
-    for (const { lane } of this.#lanes.splice(0)) lane.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#lanes.splice(0).map(({ lane }) => lane.close()));
   }
 
-  /** Reads what waits for a batch to become full. */
-  flush(): void {
+  #throw(): void {
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  #flush(): void {
     const batch = this.#batch;
     if (batch.length === 0) return;
     this.#batch = [];

@@ -77,7 +77,7 @@ export class BlocksWriter {
     // What still runs when a walk has failed may not write into a file that was opened since.
     if (this.#isOpen && block.length > 0) {
       this.#fd ??= openSync(pathOf(this.#path, this.#file), 'a', 0o600);
-      writeSync(this.#fd, block);
+      for (let done = 0; done < block.length;) done += writeSync(this.#fd, block, done);
     }
     this.#end += block.length;
     this.#used += block.length;

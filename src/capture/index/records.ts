@@ -111,7 +111,8 @@ export class RecordsWriter {
   }
 
   #flush(): void {
-    if (this.#lines.length > 0) writeSync(this.#fd, `${this.#lines.join('\n')}\n`);
+    const bytes = Buffer.from(this.#lines.length > 0 ? `${this.#lines.join('\n')}\n` : '');
+    for (let done = 0; done < bytes.length;) done += writeSync(this.#fd, bytes, done);
     this.#lines = [];
     this.#size = 0;
   }

@@ -1,4 +1,3 @@
-import { parseJson } from '../../core/canonical.ts';
 import type { Digest } from '../../core/digest.ts';
 import type { RelPath } from '../../core/name.ts';
 import { loadEntry, type FileEntry, type StoredEntry } from '../../manifest/entry.ts';
@@ -56,8 +55,8 @@ export function walkOrder(a: string, b: string): number {
 /** The order in which directories are finished: what is in a directory before it. */
 function finishOrder(a: string, b: string): number {
   if (a === '' || b === '') return a === b ? 0 : a === '' ? 1 : -1;
-  if (a.startsWith(`${b}/`)) return 1;
-  if (b.startsWith(`${a}/`)) return -1;
+  if (a.startsWith(`${b}/`)) return -1;
+  if (b.startsWith(`${a}/`)) return 1;
   return walkOrder(a, b);
 }
 
@@ -127,13 +126,17 @@ export class ScanIndexReader {
 
   /** The files of a directory by name; none where they are damaged, so that they are read again. */
   files({ place }: KnownDirectory): ReadonlyMap<string, { readonly entry: FileEntry; readonly stamp: FileStamp }> {
-    const rows = place.length === 0 ? [] : ((parseJson(this.blocks.read(place).toString('utf8')) ?? []) as readonly Row[]);
-    return new Map(
-      rows.map(([stored, mtime, ctime, ino]) => {
-        const entry = loadEntry(stored) as FileEntry;
-        return [entry.name, { entry, stamp: { size: entry.size, mtime, ctime, ino } }];
-      }),
-    );
+    try {
+      const rows = place.length === 0 ? [] : (JSON.parse(this.blocks.read(place).toString('utf8')) as readonly Row[]);
+      return new Map(
+        rows.map(([stored, mtime, ctime, ino]) => {
+          const entry = loadEntry(stored) as FileEntry;
+          return [entry.name, { entry, stamp: { size: entry.size, mtime, ctime, ino } }];
+        }),
+      );
+    } catch {
+      return new Map();
+    }
   }
 
   /** What a directory came to. Asked for in the order in which directories are finished. */

@@ -13,8 +13,13 @@ const AHEAD = 3;
 /** Reads, hashes and packs what it is asked for: the half of the pipeline that runs beside the walk. */
 export const CAPTURE_LANE = laneJob<ToLane, FromLane>('capture/lane', (send) => {
   const lane = new CaptureLane(send);
-  return (message) => {
-    lane.take(message);
+  return {
+    take: (message) => {
+      lane.take(message);
+    },
+    end: () => {
+      lane.end();
+    },
   };
 });
 
@@ -43,6 +48,12 @@ class CaptureLane {
     if (message.kind === 'verdict') this.#keep(message.part, message.keep);
     else if (message.kind === 'flush') this.#flush();
     else this.#read(message);
+  }
+
+  /** Closes the file that is being read. */
+  end(): void {
+    this.#long?.close();
+    this.#long = null;
   }
 
   #flush(): void {

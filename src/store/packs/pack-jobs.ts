@@ -53,7 +53,7 @@ export const READ_PACK: Job<PackSource & { readonly deep: boolean }, PackContent
   name: 'store/read-pack',
   run({ deep, ...source }, scratch) {
     const pack = openSource(source, {
-      named: deep,
+      named: true,
       file: (size) => scratch.take('file', size),
       plaintext: (size) => scratch.take('plaintext', size),
     });
