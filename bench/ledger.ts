@@ -8,7 +8,7 @@ import { init } from '../src/actions/init.ts';
 import type { Ports } from '../src/actions/session/ports.ts';
 import { openRoot } from '../src/actions/session/session.ts';
 import { createFiles } from '../src/core/files.ts';
-import { ownThread } from '../src/core/job.ts';
+import { ownThread } from '../src/core/threads/job.ts';
 import { loadMemory, saveMemory } from '../src/host/memory.ts';
 import { foldRecords } from '../src/ledger/chain.ts';
 import { signRecord, type LedgerRecord, type SignedRecord } from '../src/ledger/record.ts';

@@ -12,7 +12,7 @@ import { gc } from '../src/actions/gc.ts';
 import { init } from '../src/actions/init.ts';
 import type { Ports } from '../src/actions/session/ports.ts';
 import { verify } from '../src/actions/verify.ts';
-import { ownThread } from '../src/core/job.ts';
+import { ownThread } from '../src/core/threads/job.ts';
 import { createFiles } from '../src/core/files.ts';
 import { readMachine } from '../src/providers/machine.ts';
 import { createProcessTable } from '../src/providers/processes.ts';

@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { CAPTURE_LANE } from './capture/lane/lane.ts';
-import { Scratch } from './core/scratch.ts';
-import { describeError } from './core/crossing.ts';
-import type { Job } from './core/job.ts';
+import { Scratch } from './core/threads/scratch.ts';
+import { describeError } from './core/threads/crossing.ts';
+import type { Job } from './core/threads/job.ts';
 import { GarbageBudget } from './core/memory.ts';
 import { STAGE_LANE } from './install/stage-lane.ts';
 import type { Request, Response } from './providers/threads.ts';

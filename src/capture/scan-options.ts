@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { Threads } from '../core/job.ts';
+import type { Threads } from '../core/threads/job.ts';
 import type { PutChunk } from '../manifest/tree.ts';
 import type { PackWriter } from '../store/packs/pack-writer.ts';
 import type { Profile } from '../profile/profile.ts';

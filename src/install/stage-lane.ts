@@ -1,10 +1,11 @@
-import { closeSync, constants, fchmodSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { describeError, type CrossingError } from '../core/crossing.ts';
+import { closeSync, constants, fchmodSync, ftruncateSync, openSync } from 'node:fs';
+import { writeAll } from '../core/bytes.ts';
+import { describeError, type CrossingError } from '../core/threads/crossing.ts';
 import type { Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
-import { laneJob } from '../core/lane.ts';
+import { laneJob } from '../core/threads/lane.ts';
 import { GarbageBudget } from '../core/memory.ts';
-import { Scratch } from '../core/scratch.ts';
+import { Scratch } from '../core/threads/scratch.ts';
 import type { OpenPack } from '../store/packs/pack.ts';
 import { openSource, type PackSource } from '../store/packs/pack-jobs.ts';
 import { setTime } from './times.ts';
@@ -142,9 +143,4 @@ class Slots<K, V> {
     this.#kept.delete(oldest[0]);
     return oldest[1].slot;
   }
-}
-
-/** Writes all of the bytes at a place. */
-export function writeAll(fd: number, bytes: Uint8Array, at: number): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
 }

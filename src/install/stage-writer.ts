@@ -1,9 +1,9 @@
 import { closeSync, constants, fchmodSync, ftruncateSync, openSync } from 'node:fs';
-import { errorOf } from '../core/crossing.ts';
+import { errorOf } from '../core/threads/crossing.ts';
 import type { Digest } from '../core/digest.ts';
 import { AgentError, systemCode } from '../core/errors.ts';
-import { ownThread, type Threads } from '../core/job.ts';
-import { openLane, type Lane } from '../core/lane.ts';
+import { WORTH, ownThread, type Threads } from '../core/threads/job.ts';
+import { openLane, type Lane } from '../core/threads/lane.ts';
 import { showName, type RelPath } from '../core/name.ts';
 import { explain } from '../core/system-error.ts';
 import type { FileEntry } from '../manifest/entry.ts';
@@ -17,8 +17,6 @@ const BATCH = 2 * 1024 * 1024;
 const MOST = 256;
 /** Batches that a lane may have: more than a pack has, so that the next pack's lane is given work meanwhile. */
 const AHEAD = 16;
-/** Bytes of work that one thread does sooner alone than it takes to start others. */
-const WORTH = 6 * 1024 * 1024;
 
 /** A file that is to be written, of which the chunks are known. */
 export interface StagedFile {

@@ -11,11 +11,11 @@ import {
   fchmodSync,
 } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { writeAll } from '../core/bytes.ts';
 import { finishDigest, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
-import type { Threads } from '../core/job.ts';
+import type { Threads } from '../core/threads/job.ts';
 import { ROOT_PATH, childPath, fsPath, nameToBytes, parseRelPath, showName, type RelPath } from '../core/name.ts';
-import { writeAll } from './stage-lane.ts';
 import { StageWriter, stageError } from './stage-writer.ts';
 import { setTime } from './times.ts';
 import type { DirectoryEntry, Entry, FileEntry } from '../manifest/entry.ts';

@@ -1,11 +1,9 @@
 import { Worker, type Transferable } from 'node:worker_threads';
-import { errorOf, type CrossingError } from '../core/crossing.ts';
+import { errorOf, type CrossingError } from '../core/threads/crossing.ts';
 import { AgentError } from '../core/errors.ts';
-import type { Job, RunOptions, Threads } from '../core/job.ts';
-import { Scratch } from '../core/scratch.ts';
+import { WORTH, type Job, type RunOptions, type Threads } from '../core/threads/job.ts';
+import { Scratch } from '../core/threads/scratch.ts';
 
-/** Bytes of work that one thread does sooner alone than it takes to start others. */
-const WORTH = 6 * 1024 * 1024;
 /** Jobs that a thread may have before it answers the first, so that it never waits for the next. */
 const AHEAD = 6;
 
@@ -37,7 +35,8 @@ interface Thread {
 
 /**
  * Runs jobs on threads of `script`, which answers each Request with one Response. They are started when there is enough to
- * do, and until they stand jobs run here; they never keep the process alive. A thread that dies fails the jobs that it had.
+ * do, and until they stand jobs run here. Only while it has a job does a thread keep the process alive. One that dies fails the jobs
+ * that it had.
  */
 export function createThreads(script: URL, width: number): Threads {
   const threads: Thread[] = [];

@@ -1,4 +1,5 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
+import { fill } from '../core/bytes.ts';
 
 /** Where the bytes of a file of a store lie, so that any thread can read them: a file of its own, or a part of an open one. */
 export type BytesPlace =
@@ -44,14 +45,4 @@ function opened(place: BytesPlace): { readonly fd: number; readonly start: numbe
       closeSync(fd);
     },
   };
-}
-
-function fill(fd: number, bytes: Buffer, from: number): Buffer {
-  let got = 0;
-  while (got < bytes.length) {
-    const read = readSync(fd, bytes, got, bytes.length - got, from + got);
-    if (read === 0) break;
-    got += read;
-  }
-  return bytes.subarray(0, got);
 }

@@ -15,7 +15,7 @@ import { expect, test } from 'vitest';
 import { ScanIndexReader, ScanIndexWriter } from '../../src/capture/index/scan-index.ts';
 import { scan, type ScanResult } from '../../src/capture/scan.ts';
 import { digestOf } from '../../src/core/digest.ts';
-import { ownThread } from '../../src/core/job.ts';
+import { ownThread } from '../../src/core/threads/job.ts';
 import { loadProfile } from '../../src/profile/profile.ts';
 import { temporary } from '../support/tree.ts';
 

@@ -6,7 +6,7 @@ import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { scan } from '../../src/capture/scan.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { digestOf } from '../../src/core/digest.ts';
-import { ownThread, type Threads } from '../../src/core/job.ts';
+import { ownThread, type Threads } from '../../src/core/threads/job.ts';
 import { loadProfile } from '../../src/profile/profile.ts';
 import { createThreads } from '../../src/providers/threads.ts';
 import { ENCODE_FRAME, decodeFrame } from '../../src/store/packs/frame.ts';

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf, type Digest } from '../../src/core/digest.ts';
-import { ownThread } from '../../src/core/job.ts';
+import { ownThread } from '../../src/core/threads/job.ts';
 import { generateAgeKey } from '../../src/store/age.ts';
 import { ChunkIndex } from '../../src/store/packs/chunk-index.ts';
 import { ChunkTable } from '../../src/store/packs/chunk-table.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Ports } from '../../src/actions/session/ports.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { createFiles, type BeforeChange } from '../../src/core/files.ts';
-import { ownThread } from '../../src/core/job.ts';
+import { ownThread } from '../../src/core/threads/job.ts';
 import { fileSystemOf } from '../../src/providers/file-system.ts';
 import { createProcessTable } from '../../src/providers/processes.ts';
 

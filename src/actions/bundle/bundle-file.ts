@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { writeSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { writeAll } from '../../core/bytes.ts';
 import { finishDigest, type Digest } from '../../core/digest.ts';
 import { explain } from '../../core/system-error.ts';
 import { writeTar, type TarFile } from '../../store/tar.ts';
@@ -47,7 +47,7 @@ export async function writeFile(
   try {
     const bytes = await writeStream(session, contents, (part) => {
       if (hashed) hash.update(part);
-      for (let done = 0; done < part.length;) done += writeSync(handle.fd, part, done);
+      writeAll(handle.fd, part);
       return disk.wrote(part.length);
     });
     await disk.end();

@@ -1,7 +1,7 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import type { StagePlan, StagedTree } from '../../install/stage.ts';
 import { planStage } from '../../install/stage.ts';
 import type { GetChunk } from '../../manifest/tree.ts';

@@ -3,7 +3,7 @@ import { FileReader } from '../../capture/files/file-reader.ts';
 import type { ReadTask } from '../../capture/files/read-task.ts';
 import type { Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, parseRelPath, showName, type RelPath } from '../../core/name.ts';
 import type { StagedTree } from '../../install/stage.ts';
 import type { DirectoryEntry, Entry } from '../../manifest/entry.ts';

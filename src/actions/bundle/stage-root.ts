@@ -2,7 +2,7 @@ import { linkSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import { explain } from '../../core/system-error.ts';
 import { carryOver } from '../../install/carry.ts';
 import { syncTree } from '../../install/durable.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Files } from '../../core/files.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import type { Machine } from '../../host/home.ts';
 import type { FileSystemKind } from '../../providers/file-system.ts';
 import type { ProcessTable } from '../../providers/processes.ts';

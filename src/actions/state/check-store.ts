@@ -1,6 +1,6 @@
 import { digestOf, type Digest } from '../../core/digest.ts';
 import { AgentError, isAgentError } from '../../core/errors.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import { byCodeUnit } from '../../core/order.ts';
 import type { Chain } from '../../ledger/chain.ts';
 import type { LedgerState } from '../../ledger/state.ts';

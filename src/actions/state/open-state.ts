@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
 import type { Files } from '../../core/files.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import type { LedgerState } from '../../ledger/state.ts';
 import { decodeFacts, readSecrets, type Facts, type SecretSheet } from '../../manifest/facts.ts';
 import { readManifest, type Manifest } from '../../manifest/manifest.ts';

@@ -1,12 +1,12 @@
 import type { Digest } from '../../core/digest.ts';
-import { ownThread, type Threads } from '../../core/job.ts';
-import { openLane, type Lane } from '../../core/lane.ts';
+import { WORTH, ownThread, type Threads } from '../../core/threads/job.ts';
+import { openLane, type Lane } from '../../core/threads/lane.ts';
 import type { EncodedFrame } from '../../store/packs/pack-writer.ts';
 import { CAPTURE_LANE } from '../lane/lane.ts';
 import { KEEP, PART, type FromLane, type LanePart, type ToLane } from '../lane/messages.ts';
 import { asBuffer, hexAt, settle, type ReadTask } from './read-task.ts';
 
-interface Reading {
+interface Asked {
   readonly task: ReadTask;
   read: number;
 }
@@ -14,7 +14,7 @@ interface Reading {
 /** What a lane has to do. */
 interface LaneState {
   readonly lane: Lane<ToLane>;
-  readonly batches: Map<number, readonly Reading[]>;
+  readonly batches: Map<number, readonly Asked[]>;
   /** Chunks that the lane was told to keep and whose frame has not come, by use. */
   readonly kept: readonly (readonly [Digest, number])[][];
   hasLong: boolean;
@@ -28,8 +28,6 @@ const AHEAD = 3;
 const MOST_FILES = 256;
 /** What opening a file costs, in bytes read. */
 const OPENING = 16 * 1024;
-/** Bytes of work that one thread does sooner alone than it takes to start others. */
-const WORTH = 6 * 1024 * 1024;
 
 /**
  * Reads files on lanes: small ones many at a time, long ones part by part. One lane is this thread's own, which does alone
@@ -46,7 +44,7 @@ export class FileReader {
   #open: LaneState[] = [];
   #work = 0;
   #batches = 0;
-  #batch: Reading[] = [];
+  #batch: Asked[] = [];
   #batchBytes = 0;
   /** Whether the batch goes out at the next turn of the loop: nothing may wait for it to become full. */
   #leaving = false;
@@ -128,7 +126,7 @@ export class FileReader {
     this.#give(this.#idlest(), batch);
   }
 
-  async #readLong(reading: Reading): Promise<void> {
+  async #readLong(reading: Asked): Promise<void> {
     // One of them at a time on each lane, and none behind one.
     this.#longWaiting++;
     let lane = this.#idlest();
@@ -139,7 +137,7 @@ export class FileReader {
     this.#tell();
   }
 
-  #give(lane: LaneState, batch: readonly Reading[]): void {
+  #give(lane: LaneState, batch: readonly Asked[]): void {
     if (this.#failure !== null) {
       for (const { task } of batch) task.fail(this.#failure);
       return;

@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { writeAll } from '../../core/bytes.ts';
 
 /** Where a block lies in a file of blocks. */
 export interface BlockPlace {
@@ -77,7 +78,7 @@ export class BlocksWriter {
     // What still runs when a walk has failed may not write into a file that was opened since.
     if (this.#isOpen && block.length > 0) {
       this.#fd ??= openSync(pathOf(this.#path, this.#file), 'a', 0o600);
-      for (let done = 0; done < block.length;) done += writeSync(this.#fd, block, done);
+      writeAll(this.#fd, block);
     }
     this.#end += block.length;
     this.#used += block.length;

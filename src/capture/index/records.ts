@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { writeAll } from '../../core/bytes.ts';
 import { parseJson } from '../../core/canonical.ts';
 
 /** Bytes that are read or written at a time. */
@@ -111,8 +112,7 @@ export class RecordsWriter {
   }
 
   #flush(): void {
-    const bytes = Buffer.from(this.#lines.length > 0 ? `${this.#lines.join('\n')}\n` : '');
-    for (let done = 0; done < bytes.length;) done += writeSync(this.#fd, bytes, done);
+    if (this.#lines.length > 0) writeAll(this.#fd, Buffer.from(`${this.#lines.join('\n')}\n`));
     this.#lines = [];
     this.#size = 0;
   }

@@ -1,4 +1,4 @@
-import { laneJob, type Send } from '../../core/lane.ts';
+import { laneJob, type Send } from '../../core/threads/lane.ts';
 import { GarbageBudget } from '../../core/memory.ts';
 import { encodeFrame } from '../../store/packs/frame.ts';
 import { FrameBuffer } from '../../store/packs/frame-buffer.ts';

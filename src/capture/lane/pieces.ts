@@ -1,4 +1,5 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
+import { fill } from '../../core/bytes.ts';
 
 /** What the first bytes of a file say. */
 export type HeaderKind = 'sqlite' | 'appledouble' | undefined;
@@ -50,15 +51,4 @@ export function* piecesOf(bytes: Buffer, { cut, isLast }: { readonly cut: number
       at += size;
     }
   if (at < bytes.length) yield bytes.subarray(at);
-}
-
-/** Reads from a place in a file until the buffer is full or the file ends; gives what was read. */
-export function fill(fd: number, bytes: Buffer, from: number): Buffer {
-  let got = 0;
-  while (got < bytes.length) {
-    const read = readSync(fd, bytes, got, bytes.length - got, from + got);
-    if (read === 0) break;
-    got += read;
-  }
-  return bytes.subarray(0, got);
 }

@@ -1,8 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync } from 'node:fs';
+import { fill } from '../../core/bytes.ts';
 import { systemCode } from '../../core/errors.ts';
 import { PART, type LaneFile, type LanePart } from './messages.ts';
-import { CUT, DATABASE_CUT, fill, headerOf, openPlain, piecesOf, type HeaderKind } from './pieces.ts';
+import { CUT, DATABASE_CUT, headerOf, openPlain, piecesOf, type HeaderKind } from './pieces.ts';
 
 /** The columns of a part. */
 export type Columns = Omit<LanePart, 'kind' | 'part' | 'batch' | 'isLast'>;

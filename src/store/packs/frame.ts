@@ -1,6 +1,6 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { AgentError } from '../../core/errors.ts';
-import type { Job } from '../../core/job.ts';
+import type { Job } from '../../core/threads/job.ts';
 
 /** First byte of a frame: how the rest is encoded. */
 const CODEC = { stored: 0, brotli: 1 } as const;

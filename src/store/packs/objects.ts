@@ -1,8 +1,8 @@
 import { digestOf, type Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import { GarbageBudget } from '../../core/memory.ts';
-import { Scratch } from '../../core/scratch.ts';
+import { Scratch } from '../../core/threads/scratch.ts';
 import { HEADER_LIMIT, openHeader } from '../age.ts';
 import { ChunkIndex } from './chunk-index.ts';
 import type { Folds } from './folds.ts';

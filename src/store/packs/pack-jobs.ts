@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
+import { writeAll } from '../../core/bytes.ts';
 import { digestOf, finishDigest, type Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
-import type { Job } from '../../core/job.ts';
+import type { Job } from '../../core/threads/job.ts';
 import { recordsOf } from './chunk-index.ts';
 import { checkPack, decodePack, type OpenPack } from './pack.ts';
 import { openPayload } from '../payload.ts';
@@ -25,7 +26,7 @@ export const COPY_FILE: Job<{ readonly from: BytesPlace; readonly to: string }, 
   run({ from, to }) {
     const fd = openSync(to, 'wx', 0o600);
     try {
-      for (const bytes of placedFile(from).parts()) for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+      for (const bytes of placedFile(from).parts()) writeAll(fd, bytes);
     } finally {
       closeSync(fd);
     }

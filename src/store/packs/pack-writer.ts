@@ -1,5 +1,5 @@
 import { digestOf, type Digest } from '../../core/digest.ts';
-import type { Threads } from '../../core/job.ts';
+import type { Threads } from '../../core/threads/job.ts';
 import { GarbageBudget } from '../../core/memory.ts';
 import { newHeader } from '../age.ts';
 import { sealedSize } from '../payload.ts';

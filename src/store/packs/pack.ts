@@ -2,7 +2,7 @@ import { canonical, parseJson, type Json } from '../../core/canonical.ts';
 import { digestOf, type Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
 import { packHeaderValid } from '../../core/generated/validators.js';
-import type { Job } from '../../core/job.ts';
+import type { Job } from '../../core/threads/job.ts';
 import { GarbageBudget } from '../../core/memory.ts';
 import { decodeFrame } from './frame.ts';
 import { sealPayload, type PayloadKey } from '../payload.ts';

@@ -1,4 +1,4 @@
-import { AgentError, isAgentError, type ErrorCode, type Hint } from './errors.ts';
+import { AgentError, isAgentError, type ErrorCode, type Hint } from '../errors.ts';
 
 /** An error as it crosses to another thread: what a person is told, or what the system said. */
 export type CrossingError =

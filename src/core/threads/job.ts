@@ -13,6 +13,9 @@ export interface Job<In, Out> {
   readonly gives?: (output: Out) => readonly ArrayBuffer[];
 }
 
+/** Bytes of work that one thread does sooner alone than it takes to start others. */
+export const WORTH = 6 * 1024 * 1024;
+
 /** How one job is to be run. */
 export interface RunOptions {
   /** Bytes that it works through: threads are started only where there is enough to do for them. */
