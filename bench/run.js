@@ -90,7 +90,7 @@ function rowsOf(work) {
       work: `${work.name}: stored`,
       contender: name,
       bytes: median(list),
-      ratio: name === OURS ? null : median(bytes.get(OURS)) / median(list),
+      ratio: name.startsWith(OURS) ? null : median(bytes.get(OURS)) / median(list),
       target: work.stored[name] ?? null,
     })),
   );
