@@ -113,8 +113,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     return result;
   } finally {
     index?.close();
-    if (indexed === null) newIndex.discard();
-    else newIndex.commit(indexed.manifest, indexed.secrets);
+    newIndex.end(indexed);
   }
 }
 

@@ -4,7 +4,8 @@
  */
 export function compileGlob(pattern: string): RegExp {
   const whole = pattern.endsWith('/') ? `${pattern}**` : pattern;
-  return new RegExp(`^${translate(whole)}$`, 'u');
+  // A name may hold a line break.
+  return new RegExp(`^${translate(whole)}$`, 'us');
 }
 
 function translate(pattern: string): string {

@@ -3,6 +3,7 @@ import {
   chmodSync,
   linkSync,
   mkdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -217,6 +218,36 @@ test('an index of another profile or state is none, nor one that is cut or alter
       // Whatever is damaged is read again.
       expect((await scanWith(root, path)).root.pages, `${part} ${String(keep)}`).toEqual(all.root.pages);
     }
+  }
+});
+
+test('a flipped bit of an index never comes into what is found', async () => {
+  const directory = temporary();
+  const root = join(directory, 'ada');
+  tree(root);
+  const path = join(directory, 'index');
+  await scanWith(root, path);
+  for (const part of [path, `${path}-whole`, `${path}-blocks-0`]) {
+    const sound = readFileSync(part);
+    for (let at = 0; at < sound.length; at += 1 + (sound.length >> 5)) {
+      const altered = Buffer.from(sound);
+      altered[at] = (altered[at] ?? 0) ^ 4;
+      writeFileSync(part, altered);
+      appendFileSync(join(root, 'body/new.md'), 'more\n');
+      const index = ScanIndexReader.open(path, { manifest: MANIFEST, profile: profile.digest });
+      const options = { root, rootName: 'main', profile, clock, threads: ownThread, putTree: () => Promise.resolve() };
+      const found = await scan({ ...options, index });
+      index?.close();
+      const all = await scan(options);
+      expect({ part, at, root: found.root, counter: found.counter, classes: found.classes }).toEqual({
+        part,
+        at,
+        root: all.root,
+        counter: all.counter,
+        classes: all.classes,
+      });
+    }
+    writeFileSync(part, sound);
   }
 });
 

@@ -67,7 +67,7 @@ export async function compareLive(
     else changes.push({ kind: change.kind, path: showName(change.path) });
   }
   if (mainRoot(state.facts).mode !== found.root.mode) changes.push({ kind: 'changed', path: '.' });
-  for (const path of changedSecrets(state, found)) changes.push({ kind: 'changed', path });
+  for (const path of changedSecrets(state, found)) if (!changes.some((one) => one.path === path)) changes.push({ kind: 'changed', path });
   return { scan: found, changes, times, missingSecrets, ownSecrets };
 }
 

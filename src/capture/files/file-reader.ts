@@ -1,27 +1,11 @@
 import type { Digest } from '../../core/digest.ts';
 import { WORTH, ownThread, type Threads } from '../../core/threads/job.ts';
-import { openLane, type Lane } from '../../core/threads/lane.ts';
+import { openLane } from '../../core/threads/lane.ts';
 import type { EncodedFrame } from '../../store/packs/pack-writer.ts';
 import { CAPTURE_LANE } from '../lane/lane.ts';
-import { KEEP, PART, type FromLane, type LanePart, type ToLane } from '../lane/messages.ts';
+import { KEEP, PART, type FromLane, type LanePart } from '../lane/messages.ts';
+import type { Asked, LaneState } from './lane-state.ts';
 import { asBuffer, hexAt, settle, type ReadTask } from './read-task.ts';
-
-interface Asked {
-  readonly task: ReadTask;
-  read: number;
-}
-
-/** What a lane has to do. */
-interface LaneState {
-  readonly lane: Lane<ToLane>;
-  readonly batches: Map<number, readonly Asked[]>;
-  /** Chunks that the lane was told to keep and whose frame has not come, by use. */
-  readonly kept: readonly (readonly [Digest, number])[][];
-  hasLong: boolean;
-  /** Parts are judged one after the other, since frames come in the order of the verdicts. */
-  judged: Promise<void>;
-  flushed: (() => void) | null;
-}
 
 /** Batches that a lane may have, so that it is never idle. */
 const AHEAD = 3;
@@ -111,6 +95,9 @@ export class FileReader {
 
   /** Ends the lanes, whatever they do. */
   async close(): Promise<void> {
+    // What still waits to be read may open no lane any more.
+    this.#failure ??= new Error('reading ended');
+    this.#tell();
     await Promise.all(this.#lanes.splice(0).map(({ lane }) => lane.close()));
   }
 
@@ -118,19 +105,28 @@ export class FileReader {
     if (this.#failure !== null) throw this.#failure;
   }
 
+  #isOver(): boolean {
+    return this.#failure !== null;
+  }
+
   #flush(): void {
     const batch = this.#batch;
     if (batch.length === 0) return;
     this.#batch = [];
     this.#batchBytes = 0;
-    this.#give(this.#idlest(), batch);
+    if (this.#failure === null) this.#give(this.#idlest(), batch);
+    else for (const { task } of batch) task.fail(this.#failure);
   }
 
   async #readLong(reading: Asked): Promise<void> {
+    if (this.#isOver()) {
+      reading.task.fail(this.#failure);
+      return;
+    }
     // One of them at a time on each lane, and none behind one.
     this.#longWaiting++;
     let lane = this.#idlest();
-    for (; lane.hasLong && this.#failure === null; lane = this.#idlest()) await this.#change();
+    for (; lane.hasLong && !this.#isOver(); lane = this.#idlest()) await this.#change();
     this.#longWaiting--;
     lane.hasLong = true;
     this.#give(lane, [reading]);

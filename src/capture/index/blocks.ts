@@ -1,10 +1,13 @@
-import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync } from 'node:fs';
-import { writeAll } from '../../core/bytes.ts';
+import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
+import { fill, writeAll } from '../../core/bytes.ts';
+import { digestOf, type Digest } from '../../core/digest.ts';
+import { openRegular } from './records.ts';
 
 /** Where a block lies in a file of blocks. */
 export interface BlockPlace {
   readonly offset: number;
   readonly length: number;
+  readonly digest: Digest;
 }
 
 /** What an index says of its blocks: in which of two files they lie, and how many bytes of it are in use. */
@@ -32,16 +35,17 @@ export class BlocksReader {
   /** Opens a file of blocks; null where there is none. */
   static open(path: string, { file }: BlocksState): BlocksReader | null {
     try {
-      return new BlocksReader(openSync(pathOf(path, file), 'r'));
+      const fd = openRegular(pathOf(path, file));
+      return fd === null ? null : new BlocksReader(fd);
     } catch {
       return null;
     }
   }
 
-  /** The bytes of a block; fewer where the file is cut. */
-  read({ offset, length }: BlockPlace): Buffer {
-    const bytes = Buffer.allocUnsafe(length);
-    return bytes.subarray(0, readSync(this.#fd, bytes, 0, length, offset));
+  /** The bytes of a block; null where they are not those that were written. */
+  read({ offset, length, digest }: BlockPlace): Buffer | null {
+    const bytes = fill(this.#fd, Buffer.allocUnsafe(length), offset);
+    return digestOf(bytes) === digest ? bytes : null;
   }
 
   close(): void {
@@ -74,7 +78,7 @@ export class BlocksWriter {
 
   /** Adds a new block. */
   add(block: Buffer): BlockPlace {
-    const place = { offset: this.#end, length: block.length };
+    const place = { offset: this.#end, length: block.length, digest: digestOf(block) };
     // What still runs when a walk has failed may not write into a file that was opened since.
     if (this.#isOpen && block.length > 0) {
       this.#fd ??= openSync(pathOf(this.#path, this.#file), 'a', 0o600);
@@ -87,7 +91,7 @@ export class BlocksWriter {
 
   /** Takes a block over from the file before. */
   keep(place: BlockPlace): BlockPlace {
-    if (this.#old !== null) return this.add(this.#old.read(place));
+    if (this.#old !== null) return this.add(this.#old.read(place) ?? Buffer.alloc(0));
     this.#used += place.length;
     return place;
   }

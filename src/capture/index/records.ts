@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { writeAll } from '../../core/bytes.ts';
 import { parseJson } from '../../core/canonical.ts';
+import { digestOf } from '../../core/digest.ts';
 
 /** Bytes that are read or written at a time. */
 const PART = 256 * 1024;
@@ -19,14 +20,15 @@ export class RecordsReader {
   private constructor(fd: number, order: (a: string, b: string) => number) {
     this.#fd = fd;
     this.#order = order;
-    this.first = this.#line() ?? '';
+    this.first = textOf(this.#line() ?? '') ?? '';
     this.#advance();
   }
 
   /** Opens a file whose paths are in this order; null where there is none. */
   static open(path: string, order: (a: string, b: string) => number): RecordsReader | null {
     try {
-      return new RecordsReader(openSync(path, 'r'), order);
+      const fd = openRegular(path);
+      return fd === null ? null : new RecordsReader(fd, order);
     } catch {
       return null;
     }
@@ -44,8 +46,11 @@ export class RecordsReader {
 
   #advance(): void {
     const line = this.#line();
-    const value = line === null ? undefined : parseJson(line);
+    const value = line === null ? undefined : parseJson(textOf(line) ?? '');
+    // Behind a record that is damaged nothing is believed.
+    this.#ended ||= !Array.isArray(value);
     this.#record = Array.isArray(value) ? value : null;
+    if (this.#record === null) this.#text = '';
   }
 
   #line(): string | null {
@@ -79,14 +84,14 @@ export class RecordsWriter {
     this.#path = path;
     this.#temporary = `${path}.tmp`;
     this.#fd = openSync(this.#temporary, 'w', 0o600);
-    writeSync(this.#fd, `${' '.repeat(room)}\n`);
+    writeSync(this.#fd, `${' '.repeat(room + SUM + 1)}\n`);
   }
 
   /** Adds a record; in order of the paths with which records begin. */
   add(record: readonly unknown[]): void {
     // What still runs when a walk has failed may not write into a file that was opened since.
     if (!this.#isOpen) return;
-    const line = escapeNonAscii(JSON.stringify(record));
+    const line = summed(escapeNonAscii(JSON.stringify(record)));
     this.#lines.push(line);
     this.#size += line.length;
     if (this.#size > PART) this.#flush();
@@ -95,7 +100,7 @@ export class RecordsWriter {
   /** Writes the first line and puts the file in place, durably. */
   commit(line: string): void {
     this.#flush();
-    writeSync(this.#fd, line, 0);
+    writeSync(this.#fd, summed(line), 0);
     fsyncSync(this.#fd);
     this.#close();
     renameSync(this.#temporary, this.#path);
@@ -116,6 +121,27 @@ export class RecordsWriter {
     this.#lines = [];
     this.#size = 0;
   }
+}
+
+/** Digits of the check sum with which each line ends: a flipped bit in a cache may not come into a record. */
+const SUM = 16;
+
+function summed(text: string): string {
+  return `${text} ${digestOf(text).slice(0, SUM)}`;
+}
+
+/** What stands before the check sum of a line; null where it does not fit. */
+function textOf(line: string): string | null {
+  const text = line.slice(0, -SUM - 1);
+  return summed(text) === line ? text : null;
+}
+
+/** Opens a regular file; null where there is something else. */
+export function openRegular(path: string): number | null {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  return null;
 }
 
 function escapeNonAscii(json: string): string {

@@ -1,4 +1,5 @@
 import type { Digest } from '../../core/digest.ts';
+import { systemCode } from '../../core/errors.ts';
 import type { RelPath } from '../../core/name.ts';
 import { loadEntry, type FileEntry, type StoredEntry } from '../../manifest/entry.ts';
 import type { FileClass } from '../../profile/profile.ts';
@@ -120,14 +121,14 @@ export class ScanIndexReader {
   directory(path: RelPath): KnownDirectory | null {
     const found = this.#own.find(path);
     if (found === null) return null;
-    const [, stamp, count, offset, length] = found as readonly [string, string | null, DirectoryCount | null, number, number];
-    return { stamp, count, place: { offset, length } };
+    const [, stamp, count, place] = found as readonly [string, string | null, DirectoryCount | null, BlockPlace];
+    return { stamp, count, place };
   }
 
   /** The files of a directory by name; none where they are damaged, so that they are read again. */
   files({ place }: KnownDirectory): ReadonlyMap<string, { readonly entry: FileEntry; readonly stamp: FileStamp }> {
     try {
-      const rows = place.length === 0 ? [] : (JSON.parse(this.blocks.read(place).toString('utf8')) as readonly Row[]);
+      const rows = place.length === 0 ? [] : (JSON.parse(this.blocks.read(place)?.toString('utf8') ?? '[]') as readonly Row[]);
       return new Map(
         rows.map(([stored, mtime, ctime, ino]) => {
           const entry = loadEntry(stored) as FileEntry;
@@ -170,8 +171,7 @@ export class ScanIndexWriter {
 
   /** Notes what a directory itself holds: its files as they were, or as a new block. */
   directory(path: RelPath, { stamp, count }: Omit<KnownDirectory, 'place'>, files: BlockPlace | Buffer): void {
-    const { offset, length } = Buffer.isBuffer(files) ? this.#blocks.add(files) : this.#blocks.keep(files);
-    this.#own.add([path, stamp, count, offset, length]);
+    this.#own.add([path, stamp, count, Buffer.isBuffer(files) ? this.#blocks.add(files) : this.#blocks.keep(files)]);
   }
 
   whole(path: RelPath, { pages, classes }: KnownTree): void {
@@ -187,7 +187,17 @@ export class ScanIndexWriter {
     this.#blocks.tidy();
   }
 
-  discard(): void {
+  /** Commits, or throws the index away. It is a cache: that it cannot be written takes nothing from what was recorded. */
+  end(of: { readonly manifest: Digest; readonly secrets: number } | null): void {
+    try {
+      if (of === null) this.#discard();
+      else this.commit(of.manifest, of.secrets);
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error;
+    }
+  }
+
+  #discard(): void {
     this.#own.discard();
     this.#whole.discard();
     this.#blocks.close();
