@@ -32,7 +32,7 @@ const say = (line) => process.stderr.write(`${line}\n`);
 const NEEDS = {
   restic: ['restic'],
   borg: ['borg'],
-  'tar | zstd | age': ['tar', 'zstd', 'age', 'age-keygen'],
+  'tar, zstd, age': ['tar', 'zstd', 'age', 'age-keygen'],
   'sha256sum -c': ['sha256sum'],
 };
 const missing = new Set(

@@ -8,7 +8,7 @@ import { bytesBelow, measure } from './measure.js';
 const program = fileURLToPath(new URL('../bin/run.js', import.meta.url));
 /** How our own program is called in the tables. */
 export const OURS = 'perdure';
-const PIPE = 'tar | zstd | age';
+const PIPE = 'tar, zstd, age';
 
 /** Where everything of a run lies, and the environment of the commands. */
 export function places(directory) {
