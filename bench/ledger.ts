@@ -43,7 +43,7 @@ for (const count of counts.map(Number)) {
   // Records of a gc that gave nothing up: a ledger of years without its packs.
   const records: SignedRecord[] = [...chain.records];
   for (let last = chain.state; records.length < count;) {
-    const record = {
+    const record: LedgerRecord = {
       format: 'perdure-ledger/1',
       seq: last.seq + 1,
       prev: last.head,
@@ -54,7 +54,7 @@ for (const count of counts.map(Number)) {
       kind: 'gc',
       expired: [],
       folded: [],
-    } as unknown as LedgerRecord;
+    };
     const signed = signRecord(record, host.key);
     records.push(signed);
     last = { ...last, seq: record.seq, head: signed.digest };

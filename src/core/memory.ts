@@ -9,10 +9,9 @@ const STEP = 12 * 1024 * 1024;
  * grow with what outlived a few short collections: without this either holds several times what it uses.
  */
 export class GarbageBudget {
+  readonly #step: number;
   #kept = 0;
   #collect: (() => void) | null = null;
-
-  readonly #step: number;
 
   constructor(step = STEP) {
     this.#step = step;

@@ -22,9 +22,7 @@ export interface StoreReader {
   list(under?: string): Promise<readonly { readonly name: string; readonly size: number }[]>;
   /** A file's bytes, or null where there is none. */
   read(name: string): Promise<Buffer | null>;
-  /** A file to be read part by part, so that a pack never lies in memory whole; or null where there is none. */
-  stream(name: string): Promise<StoredFile | null>;
-  /** Where a file lies, for a thread that reads it; or null where there is none. */
+  /** Where a file lies, for whoever reads it part by part or on another thread; or null where there is none. */
   locate(name: string): Promise<BytesPlace | null>;
 }
 
@@ -35,11 +33,6 @@ export function directoryReader(files: Files, path: string, name = path): StoreR
     async read(file) {
       const size = await files.size(join(path, file));
       return size === null ? null : files.readIfPresent(join(path, checkSize({ file, size, store: name })));
-    },
-    async stream(file) {
-      const target = join(path, file);
-      const size = await files.size(target);
-      return size === null ? null : placedFile({ path: target, size });
     },
     async locate(file) {
       const target = join(path, file);
@@ -106,7 +99,7 @@ export function readFrom(readers: readonly StoreReader[]): (name: string) => Pro
   };
 }
 
-/** A file whose bytes lie somewhere. */
+/** A file whose bytes lie somewhere, so that a pack never is in memory whole. */
 export function placedFile(place: BytesPlace): StoredFile {
   return { size: place.size, parts: () => partsOf(place, Buffer.allocUnsafeSlow(Math.max(1, Math.min(PART, place.size)))) };
 }

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type * as Tar from 'tar';
 import { AgentError } from '../core/errors.ts';
-import { checkSize, placedFile, type StoredFile, type StoreReader } from './reader.ts';
+import { checkSize, type StoredFile, type StoreReader } from './reader.ts';
 
 const BLOCK = 512;
 const library = (): Promise<typeof Tar> => import('tar');
@@ -70,10 +70,6 @@ export async function tarReader(handle: FileHandle, name: string): Promise<Store
           .map(([file, { size }]) => ({ name: file, size }))
           .sort((a, b) => (a.name < b.name ? -1 : 1)),
       ),
-    stream(file) {
-      const entry = entries.get(file);
-      return Promise.resolve(entry === undefined ? null : placedFile({ fd: handle.fd, ...entry }));
-    },
     locate(file) {
       const entry = entries.get(file);
       return Promise.resolve(entry === undefined ? null : { fd: handle.fd, ...entry });

@@ -48,7 +48,8 @@ export async function writeFile(
     const bytes = await writeStream(session, contents, (part) => {
       if (hashed) hash.update(part);
       writeAll(handle.fd, part);
-      return disk.wrote(part.length);
+      disk.wrote(part.length);
+      return Promise.resolve();
     });
     await disk.end();
     await rename(temporary, target);
@@ -77,7 +78,7 @@ class EarlySync {
   }
 
   /** Notes bytes that were written. */
-  wrote(bytes: number): Promise<void> {
+  wrote(bytes: number): void {
     this.#unsynced += bytes;
     if (this.#unsynced >= EARLY && this.#running === null) {
       this.#unsynced = 0;
@@ -90,7 +91,6 @@ class EarlySync {
           this.#running = null;
         });
     }
-    return Promise.resolve();
   }
 
   async end(): Promise<void> {

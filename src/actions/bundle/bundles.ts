@@ -56,8 +56,8 @@ export interface OpenedBundle {
 }
 
 /**
- * Checks a bundle with its bases, byte for byte, and opens its newest complete state; `deep` checks each chunk of its packs,
- * too, which writing them does otherwise. Throws where it is not whole.
+ * Checks a bundle with its bases, byte for byte, and opens its newest complete state; `deep` checks each chunk of its packs, too,
+ * for whoever writes no tree that is checked from the disk. Throws where it is not whole.
  */
 export async function openBundle(
   bundle: Bundle,

@@ -16,7 +16,7 @@ import {
   packFile,
   packListFile,
 } from '../../store/layout.ts';
-import { heldFile, type StoredFile } from '../../store/reader.ts';
+import { heldFile, placedFile, type StoredFile } from '../../store/reader.ts';
 import { envelopeAt, packsOf, recordedPacks } from '../state/check-store.ts';
 import { openState } from '../state/open-state.ts';
 import { isPassphraseFile } from '../sealed/key-files.ts';
@@ -154,8 +154,9 @@ async function grantSecrets(
 /** A file of a bundle, ready to be read part by part. */
 export async function fileOf({ reader }: Session, contents: Contents, name: string): Promise<StoredFile> {
   const own = contents.extra.get(name);
-  const file = own === undefined ? await reader.stream(name) : heldFile(own);
-  if (file !== null) return file;
+  if (own !== undefined) return heldFile(own);
+  const place = await reader.locate(name);
+  if (place !== null) return placedFile(place);
   throw new AgentError('BUNDLE_INCOMPLETE', `'${name}' is missing in '${reader.name}'`, {
     hints: [{ command: 'agent verify', effect: 'lists all that is missing' }],
   });

@@ -43,11 +43,12 @@ export async function stageRoot(ports: Ports, prepared: StageSource, paths: Swap
     await stageControl(ports, { control, readers, chain: bundle.chain, old: target.old });
     await noteProfile(ports.files, control, profile);
     // The disk writes while the tree is read again; what is left then is little.
-    const early = syncTree(paths.staging);
-    early.catch(() => undefined);
-    const { threads } = ports;
-    await checkStaged(tree, { directory: paths.staging, threads, carried, onFiles: progressOf(ports, 'check') });
-    await early;
+    const synced = syncTree(paths.staging);
+    const checked = checkStaged(tree, { directory: paths.staging, threads: ports.threads, carried, onFiles: progressOf(ports, 'check') });
+    // Whichever fails, nothing goes on in the directory that is taken away then.
+    await Promise.allSettled([checked, synced]);
+    await checked;
+    await synced;
     await syncTree(paths.staging);
   } catch (error) {
     await ports.files.removeTree(paths.staging);
@@ -69,19 +70,25 @@ async function stageControl(
   const names = new Set((await Promise.all(readers.map((reader) => reader.list()))).flat().map((file) => file.name));
   const locate = locateIn(readers);
   const copies: Promise<unknown>[] = [];
-  for (const name of [...names].sort()) {
-    if ([null, 'script', 'ledger', 'format'].includes(kindOfFile(name))) continue;
-    const path = join(control, name);
-    await files.makeDirectory(dirname(path));
-    const isLinked = old !== null && (await isWhole(old, { name, threads })) && link(join(old.control, name), path);
-    const from = isLinked ? null : await locate(name);
-    if (from === null) continue;
-    const copy = threads.run(COPY_FILE, { from, to: path }, { cost: from.size });
-    // It is seen below, when all have ended.
-    copy.catch(() => undefined);
-    copies.push(copy);
+  try {
+    for (const name of [...names].sort()) {
+      if ([null, 'script', 'ledger', 'format'].includes(kindOfFile(name))) continue;
+      const path = join(control, name);
+      await files.makeDirectory(dirname(path));
+      const isLinked = old !== null && (await isWhole(old, { name, threads })) && link(join(old.control, name), path);
+      const from = isLinked ? null : await locate(name);
+      if (from === null) continue;
+      const copy = threads.run(COPY_FILE, { from, to: path }, { cost: from.size });
+      // Its failure is thrown below, when all have ended.
+      copy.catch(() => undefined);
+      copies.push(copy);
+    }
+  } finally {
+    await Promise.allSettled(copies);
   }
-  for (const copy of await Promise.allSettled(copies)) if (copy.status === 'rejected') throw explain(copy.reason, control);
+  await Promise.all(copies).catch((error: unknown) => {
+    throw explain(error, control);
+  });
   await files.replace(join(control, LEDGER_FILE), chainText(chain.records));
   await files.replace(join(control, FORMAT_FILE), FORMAT_LINE);
 }

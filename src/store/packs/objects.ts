@@ -8,7 +8,7 @@ import { ChunkIndex } from './chunk-index.ts';
 import type { Folds } from './folds.ts';
 import { packFile } from '../layout.ts';
 import type { OpenPack } from './pack.ts';
-import { DIGEST_FILE, READ_PACK, openSource, type PackContents, type PackSource } from './pack-jobs.ts';
+import { DIGEST_FILE, READ_PACK, openSource, type PackSource } from './pack-jobs.ts';
 import type { PackEntry } from './packlist.ts';
 import { readBytes } from '../place.ts';
 import { checkSize, type StoreReader } from '../reader.ts';
@@ -65,25 +65,24 @@ export class ObjectSource {
     onPack = () => undefined,
   }: { readonly deep?: boolean; readonly onPack?: (entry: PackEntry, records: Buffer) => Promise<void> | void } = {}): Promise<void> {
     const wanted = [...this.#entries.values()].filter((entry) => this.#keys.has(entry.key) && (deep || !this.index.hasPack(entry.digest)));
-    const ahead: { readonly entry: PackEntry; readonly contents: Promise<PackContents> }[] = [];
+    const ahead: { readonly entry: PackEntry; readonly records: Promise<Uint8Array<ArrayBuffer>> }[] = [];
     const next = (): void => {
       const entry = wanted.shift();
       if (entry === undefined) return;
-      const contents = this.#contents(entry, deep);
-      contents.catch(() => undefined);
-      ahead.push({ entry, contents });
+      const records = this.#records(entry, deep);
+      records.catch(() => undefined);
+      ahead.push({ entry, records });
     };
     for (let at = 0; at < this.#threads.width * 2; at++) next();
     for (let one = ahead.shift(); one !== undefined; one = ahead.shift()) {
-      const { records } = await one.contents;
+      const bytes = Buffer.from((await one.records).buffer);
       next();
-      const bytes = Buffer.from(records.buffer);
       if (!this.index.hasPack(one.entry.digest)) this.index.addRecords(one.entry.digest, bytes);
       await onPack(one.entry, bytes);
     }
   }
 
-  async #contents(entry: PackEntry, deep: boolean): Promise<PackContents> {
+  async #records(entry: PackEntry, deep: boolean): Promise<Uint8Array<ArrayBuffer>> {
     const source = await this.source(entry.digest);
     return this.#threads.run(READ_PACK, { ...source, deep }, { cost: deep ? 4 * entry.size : entry.size });
   }

@@ -43,14 +43,8 @@ export interface PackSource {
   readonly fileKey: Uint8Array;
 }
 
-/** What a pack holds, as the chunk index takes it. */
-export interface PackContents {
-  /** Records of its chunks. */
-  readonly records: Uint8Array<ArrayBuffer>;
-}
-
-/** Opens a pack and says what it holds; `deep` checks each chunk against its digest, too. Throws PACK_DAMAGED. */
-export const READ_PACK: Job<PackSource & { readonly deep: boolean }, PackContents> = {
+/** Opens a pack and gives the records of its chunks for the index; `deep` checks each chunk against its digest, too. Throws PACK_DAMAGED. */
+export const READ_PACK: Job<PackSource & { readonly deep: boolean }, Uint8Array<ArrayBuffer>> = {
   name: 'store/read-pack',
   run({ deep, ...source }, scratch) {
     const pack = openSource(source, {
@@ -59,14 +53,14 @@ export const READ_PACK: Job<PackSource & { readonly deep: boolean }, PackContent
       plaintext: (size) => scratch.take('plaintext', size),
     });
     if (deep) checkPack(pack);
-    return { records: recordsOf(pack.header) };
+    return recordsOf(pack.header);
   },
-  gives: ({ records }) => [records.buffer],
+  gives: (records) => [records.buffer],
 };
 
 /**
- * Opens a pack: it is sealed with the key, its inside is well formed, and with `named` its bytes are what its name says. Whoever
- * checks each chunk that it takes out may do without that; whoever enters a state by its top may not. Throws PACK_DAMAGED.
+ * Opens a pack: it is sealed with the key, its inside is well formed, and with `named` its bytes are what its name says. Without
+ * that nothing taken out may be believed before it was checked, as a staged tree is from the disk. Throws PACK_DAMAGED.
  */
 export function openSource(
   { digest, place, header, fileKey }: PackSource,

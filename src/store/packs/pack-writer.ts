@@ -24,6 +24,12 @@ export interface EncodedFrame {
   readonly encoded: Uint8Array<ArrayBuffer>;
 }
 
+/** A pack, and the buffer that it lies in. */
+interface SealedPack {
+  readonly pack: Parameters<PackSink>[0];
+  readonly room: SharedArrayBuffer;
+}
+
 interface Frame {
   readonly entry: Omit<FrameEntry, 'size'>;
   readonly encoded: Promise<Uint8Array<ArrayBuffer>>;
@@ -171,12 +177,12 @@ export class PackWriter {
     this.#frames = [];
     this.#packBytes = 0;
     this.#storing++;
-    this.#stored = Promise.all([this.#seal(frames, entrance), this.#stored]).then(async ([pack]) => {
+    this.#stored = Promise.all([this.#seal(frames, entrance), this.#stored]).then(async ([{ pack, room }]) => {
       // A pack that could not be stored is named nowhere.
       await this.#sink(pack);
       this.#index.namePack(number, pack.entry.digest);
       this.#written.push(pack.entry);
-      this.#spare.push(pack.bytes.buffer as SharedArrayBuffer);
+      this.#spare.push(room);
       this.#storing--;
       this.#memory.check();
     });
@@ -184,7 +190,7 @@ export class PackWriter {
     this.#stored.catch(() => undefined);
   }
 
-  async #seal(frames: readonly Frame[], entrance: Pick<PackHeader, 'top' | 'tops'>): Promise<Parameters<PackSink>[0]> {
+  async #seal(frames: readonly Frame[], entrance: Pick<PackHeader, 'top' | 'tops'>): Promise<SealedPack> {
     const encoded = await Promise.all(frames.map((frame) => frame.encoded));
     const header: PackHeader = {
       format: 'perdure-pack/1',
@@ -200,7 +206,7 @@ export class PackWriter {
       { parts, key, room },
       { cost: plain, moves: encoded.map((frame) => frame.buffer) },
     );
-    return { entry: { digest, size, key: this.#key.id }, header, bytes: Buffer.from(room, 0, size) };
+    return { pack: { entry: { digest, size, key: this.#key.id }, header, bytes: Buffer.from(room, 0, size) }, room };
   }
 
   /** A buffer to seal into: one that was stored already, where it is large enough. */
