@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { DatabaseCopies } from '../capture/databases/copies.ts';
 import { writersOf } from '../capture/quiet.ts';
 import { scan, type ScanResult } from '../capture/scan.ts';
 import { ScanIndexReader, ScanIndexWriter } from '../capture/index/scan-index.ts';
@@ -7,13 +8,12 @@ import { AgentError, isAgentError } from '../core/errors.ts';
 import { DECLARATIONS, type Declaration } from '../ledger/record.ts';
 import type { LedgerState } from '../ledger/state.ts';
 import { encodeFacts, writeSecrets, type Facts, type Finding } from '../manifest/facts.ts';
-import { encodeManifest } from '../manifest/manifest.ts';
 import type { Profile } from '../profile/profile.ts';
-import { manifestFile, packListFile } from '../store/layout.ts';
 import { openStoreKeys } from '../store/envelope.ts';
-import { appendPacks, type PackEntry, type PackListPage } from '../store/packs/packlist.ts';
+import type { PackEntry } from '../store/packs/packlist.ts';
 import { appendRecord, type Draft } from './session/append-record.ts';
 import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './state/assess.ts';
+import { databaseCopies, databaseFacts } from './state/databases.ts';
 import { openState, scanIndexPath, type OpenState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import type { Custodian } from './custodian/custodian.ts';
@@ -23,6 +23,7 @@ import { progressOf } from './session/progress.ts';
 import { openSession, type HostSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
+import { writeManifest } from './state/write-manifest.ts';
 import { openStoreWriter, type StoreWriter } from './sealed/store-writer.ts';
 import { changeKeys, freshStoreKeys, type KeyChange, type NewStoreKeys } from './sealed/store-keys.ts';
 import { withWriter } from './session/writer.ts';
@@ -87,9 +88,11 @@ export async function capture(session: HostSession, options: CheckpointOptions):
   const indexPath = scanIndexPath(control);
   const index = state.manifest === null ? null : ScanIndexReader.open(indexPath, { manifest: state.manifest, profile: profile.digest });
   const newIndex = new ScanIndexWriter(indexPath, profile.digest, index);
+  const copies = databaseCopies(session, profile);
   let indexed: { readonly manifest: Digest; readonly secrets: number } | null = null;
   try {
     const quietBefore = writersOf({ root, profile, processes }).writers.length === 0;
+    await copies.cut(index === null ? null : state.manifest);
     const found = await scan({
       rootName: 'main',
       root,
@@ -98,6 +101,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
       threads,
       index,
       newIndex,
+      databases: { live: copies.live, take: (path) => copies.take(path) },
       store: async () => (await base()).store.writers,
       putTree: async (digest, bytes) => (await base()).store.writers.main.put(digest, bytes),
       onFiles: progressOf(ports, 'capture'),
@@ -108,12 +112,14 @@ export async function capture(session: HostSession, options: CheckpointOptions):
       if (found.learned) indexed = { manifest: same.manifest, secrets: found.secretFiles };
       return { session, recorded: false, ...same, newAlarms: [], storedBytes: 0, complete: true };
     }
-    const result = await record(session, options, { found, quiesced, profile, base: await base() });
+    const result = await record(session, options, { found, quiesced, profile, copies, base: await base() });
     indexed = { manifest: result.manifest, secrets: found.secretFiles };
     return result;
   } finally {
     index?.close();
     newIndex.end(indexed);
+    if (indexed !== null) copies.note(indexed.manifest);
+    copies.close();
   }
 }
 
@@ -160,10 +166,11 @@ async function sameState(
 async function record(
   session: HostSession,
   options: CheckpointOptions,
-  { found, quiesced, profile, base }: Seen & { readonly profile: Profile; readonly base: Base },
+  { found, quiesced, profile, copies, base }: Seen & { readonly profile: Profile; readonly copies: DatabaseCopies; readonly base: Base },
 ): Promise<CheckpointResult> {
   const { previous, fresh, store } = base;
-  const seen = { scan: found, get: store.get, quiesced };
+  const databases = await databaseFacts(found, { copies, profile, previous: previous?.facts ?? null });
+  const seen = { scan: found, get: store.get, quiesced, databases };
   const declared = options.restored === undefined ? (options.declare ?? []) : declaredByRestore(session.state);
   const alarms = await alarmsOf(previous, seen, { profile, declared });
   const open = [...alarms.open, ...(options.restored?.alarms ?? [])];
@@ -194,32 +201,6 @@ function declaredByRestore({ policy }: LedgerState): readonly Declaration[] {
   return DECLARATIONS.filter((one) => !policy.cosigned.includes(one));
 }
 
-interface NewManifest {
-  readonly previous: OpenState | null;
-  readonly packs: readonly PackEntry[];
-  readonly facts: Digest;
-  readonly secrets: Digest | undefined;
-}
-
-/** Writes pack lists, then the manifest: after it the state is whole, and before the record nothing speaks of it. */
-async function writeManifest({ ports, control, state }: HostSession, { previous, packs, facts, secrets }: NewManifest): Promise<Digest> {
-  const pages = appendPacks(pagesOf(previous), packs);
-  for (const page of pages)
-    if (previous?.pages.includes(page) !== true) await ports.files.create(join(control, packListFile(page.digest)), page.text);
-  const storeKeys = [...new Set(pages.flatMap((page) => page.packs.map((pack) => pack.key)))].sort();
-  const packlists = pages.map((page) => page.digest);
-  const { text, digest } = encodeManifest({
-    format: 'perdure-manifest/1',
-    agent: state.agent,
-    facts,
-    ...(secrets === undefined ? {} : { secrets }),
-    packlists,
-    storeKeys,
-  });
-  await ports.files.create(join(control, manifestFile(digest)), text);
-  return digest;
-}
-
 /**
  * What a new holder seals to itself with its first store keys: those of the holder before, some of which it opens by a grant
  * alone, which no backup of its own would have.
@@ -229,15 +210,6 @@ async function keysOfOthers({ chain, host, reader, state }: HostSession): Promis
   if (newest === undefined || newest.record.by === host.key.publicKey) return {};
   const keys = await openStoreKeys(reader, Object.values(state.keys.storeKeys), identitiesOf(host));
   return { again: { keys, ids: [...keys.keys()] } };
-}
-
-/** The pages to go on from: those of the state before, or shorter ones where its packs were folded since. */
-function pagesOf(previous: OpenState | null): readonly PackListPage[] {
-  if (previous === null) return [];
-  const recorded = previous.pages.flatMap((page) => page.packs);
-  return recorded.length === previous.packs.length && recorded.every((pack, at) => pack.digest === previous.packs[at]?.digest)
-    ? previous.pages
-    : appendPacks([], previous.packs);
 }
 
 function lastOf(packs: readonly PackEntry[]): Digest {

@@ -3,6 +3,7 @@ import { AgentError } from '../core/errors.ts';
 import { ROOT_PATH, parseRelPath, showName, type RelPath } from '../core/name.ts';
 import type { StagedTree } from '../install/stage.ts';
 import type { TreeSide } from '../manifest/compare.ts';
+import { databaseOf } from '../manifest/sidecars.ts';
 import { findEntry } from '../manifest/tree.ts';
 import { mainRoot, sideOf, type OpenState } from './state/open-state.ts';
 import type { Session } from './session/session.ts';
@@ -40,9 +41,10 @@ export function relative({ root, ports }: Pick<Session, 'root' | 'ports'>, path:
   });
 }
 
-/** Whether a path is one of some paths, or lies below one of them. */
+/** Whether a path is one of some paths, lies below one of them, or is a file that SQLite keeps beside one of them. */
 export function isWithin(path: RelPath, paths: readonly RelPath[]): boolean {
-  return paths.some((one) => one === ROOT_PATH || path === one || path.startsWith(`${one}/`));
+  const database = databaseOf(path)?.path;
+  return paths.some((one) => one === ROOT_PATH || path === one || database === one || path.startsWith(`${one}/`));
 }
 
 /** A part of a state's tree, ready to be staged. */

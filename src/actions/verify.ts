@@ -3,7 +3,7 @@ import { identitiesOf, loadHost, type Host } from '../host/home.ts';
 import { loadMemory } from '../host/memory.ts';
 import { compareSeen } from '../ledger/seen.ts';
 import { decide } from '../ledger/decide.ts';
-import type { Facts, Finding } from '../manifest/facts.ts';
+import { UNCOPIED, type Facts, type Finding } from '../manifest/facts.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
 import { checkOpened, checkSealed, type StoreCheck } from './state/check-store.ts';
 import { withBundle, type Bundle, type Input } from './bundle/bundle.ts';
@@ -135,7 +135,7 @@ async function openChecked({ reader, bases, sealed, host, chain, ports }: ToOpen
         ports.progress({ phase: 'verify', bytes: BigInt((done += size)) });
       },
     );
-    return { facts: state.facts, state, findings: state.facts.findings.filter((one) => one.code === 'SQLITE_RAW') };
+    return { facts: state.facts, state, findings: state.facts.findings.filter((one) => UNCOPIED.has(one.code)) };
   } catch (error) {
     if (!isAgentError(error)) throw error;
     if (error.code === 'KEY_UNFIT') return { facts: null, state: null, findings: [] };

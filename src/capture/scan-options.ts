@@ -3,6 +3,7 @@ import type { Threads } from '../core/threads/job.ts';
 import type { PutChunk } from '../manifest/tree.ts';
 import type { PackWriter } from '../store/packs/pack-writer.ts';
 import type { Profile } from '../profile/profile.ts';
+import type { OpenDatabases } from './captured.ts';
 import type { ScanIndexReader, ScanIndexWriter } from './index/scan-index.ts';
 
 /** A store of contents. */
@@ -28,6 +29,8 @@ export interface ScanOptions {
   /** Absent where every byte is to be read. */
   readonly index?: ScanIndexReader | null;
   readonly newIndex?: ScanIndexWriter | null;
+  /** Databases that may be written while the tree is read. */
+  readonly databases?: OpenDatabases;
   /** Called for each directory with its files and their bytes, for progress. */
   readonly onFiles?: (files: number, bytes: bigint) => void;
 }

@@ -20,8 +20,9 @@ export interface ScanResult {
   readonly counter: Counter;
   /** Paths that nothing could read, special files, and files that kept changing. */
   readonly findings: readonly Finding[];
-  /** Files with an SQLite header. */
+  /** Files with an SQLite header; and those of them that were read. */
   readonly databases: readonly RelPath[];
+  readonly databasesRead: readonly RelPath[];
   readonly secretFiles: number;
   /** Whether a new index says more than the old one: of files that were read, or of directories that look different. */
   readonly learned: boolean;
@@ -53,6 +54,7 @@ async function found({ rootName }: ScanOptions, walk: Walk, stat: BigIntStats): 
     counter,
     findings,
     databases,
+    databasesRead: walk.files.databases,
     learned: walk.files.read > 0 || walk.learned,
   };
 }

@@ -1,16 +1,20 @@
 import { isAgentError, systemCode } from '../core/errors.ts';
 import { childPath, showName, type RelPath } from '../core/name.ts';
 import { newCounter } from '../manifest/coverage.ts';
-import type { FileEntry } from '../manifest/entry.ts';
 import type { Finding } from '../manifest/facts.ts';
 import type { FileClass, Profile } from '../profile/profile.ts';
 import { nameOf } from './attributes.ts';
+import type { Included, LeftOut } from './captured.ts';
 import type { DirectoryCount } from './index/scan-index.ts';
 
-/** Whether files of a class never travel. */
-export function isLeftOut(name: FileClass): name is 'volatile' | 'host' {
-  return name === 'volatile' || name === 'host';
-}
+/** Names that are given to databases. */
+const DATABASE_NAME = /\.(db|sqlite3?|db3)$/;
+
+/** What to do about a finding. */
+const NEXT: Readonly<Record<string, string>> = {
+  SQLITE_RAW: 'install the program sqlite3, or stop the agent; then agent checkpoint',
+  DATABASE_LOCKED: 'stop the process that keeps it locked (fuser -v FILE); then agent checkpoint',
+};
 
 /** What was met in a directory, or in a whole tree. */
 export class Tally {
@@ -42,19 +46,35 @@ export class Tally {
   }
 
   report(code: string, path: RelPath): void {
-    this.findings.push({ code, subject: showName(path), class: this.#profile.classify(path).class });
+    const next = NEXT[code];
+    this.findings.push({
+      code,
+      subject: showName(path),
+      class: this.#profile.classify(path).class,
+      ...(next === undefined ? {} : { next }),
+    });
+  }
+
+  /** Notes a file that is left out. */
+  leaveOut(path: RelPath, { leftOut, isAppleDouble }: LeftOut): void {
+    this.counter[leftOut]++;
+    if (isAppleDouble === true && DATABASE_NAME.test(path)) this.report('APPLEDOUBLE_SKIPPED', path);
   }
 
   /** Notes a file that was included: as last read, where it was in motion each time. */
-  file(entry: FileEntry, path: RelPath, isMoving: boolean): void {
+  file(path: RelPath, { entry, isMoving, isZeroed, uncopied }: Included): void {
     this.include(entry.class);
-    if (isMoving) {
+    // A database in motion has findings of its own.
+    if (isMoving === true && uncopied === undefined) {
       this.counter.included--;
       this.counter.changed++;
       this.report('FILE_CHANGING', path);
     }
     this.counter.bytes += BigInt(entry.size);
     if (entry.flags?.includes('sqlite') === true) this.databases.push(path);
+    if (uncopied !== undefined) this.report(uncopied.locked ? 'DATABASE_LOCKED' : 'SQLITE_RAW', path);
+    if (DATABASE_NAME.test(path) && (entry.size === '0' || isZeroed === true))
+      this.report(entry.size === '0' ? 'DATABASE_EMPTY' : 'DATABASE_ZEROED', path);
   }
 
   /** Adds what was met elsewhere. */

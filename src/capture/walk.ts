@@ -1,18 +1,18 @@
-import { createHash } from 'node:crypto';
 import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs';
-import { finishDigest } from '../core/digest.ts';
 import { GarbageBudget } from '../core/memory.ts';
 import { childPath, fsPath, nameFromBytes, type RelPath } from '../core/name.ts';
 import type { Entry } from '../manifest/entry.ts';
 import { writeEntry } from '../manifest/tree.ts';
 import { attributesOf, flagsOf } from './attributes.ts';
+import { isLeftOut, type Captured } from './captured.ts';
+import { besideDatabase, unitStat } from './databases/live.ts';
 import { FileCapture, type Remembered } from './files/file-capture.ts';
-import type { Captured } from './files/reading.ts';
 import { blockOf, type KnownDirectory } from './index/scan-index.ts';
 import type { ScanOptions } from './scan-options.ts';
 import { finishDirectory, unless, type Below, type Subdirectory, type Taken } from './finish.ts';
 import { readNames } from './names.ts';
-import { Tally, isLeftOut } from './tally.ts';
+import { isDirectory, stampOf, type Seen } from './stamp.ts';
+import { Tally } from './tally.ts';
 
 /** A file whose status changed so shortly before the walk may change again within the same tick of the file system's clock. */
 const RACY_NS = 50_000_000n;
@@ -26,9 +26,6 @@ const MOST_UNTOLD = 8192;
 interface Finished extends Below {
   readonly isKnown: boolean;
 }
-
-/** A name with what it is; null where that could not be seen. */
-type Seen = readonly [name: string, stat: BigIntStats | null];
 
 /** What a directory itself holds. Files may still be read. */
 interface Own {
@@ -67,7 +64,7 @@ export class Walk {
     const names = this.#names(path, tally);
     const seen = names.length > RECOGNISED ? null : names.map((name): Seen => [name, this.#stat(childPath(path, name), tally)]);
     const old = index?.directory(path) ?? null;
-    const stamp = seen === null ? null : this.#stampOf(seen);
+    const stamp = seen === null ? null : stampOf(seen, this.#settledBefore);
     const known = stamp !== null && old?.stamp === stamp && old.count !== null ? { ...old, count: old.count } : null;
     if (stamp !== null && old?.stamp !== stamp) this.learned = true;
     const own =
@@ -123,8 +120,13 @@ export class Walk {
       if (stat.isFile()) {
         const room = this.#room();
         if (room !== null) await room;
+        const beside = besideDatabase(child, this.#options);
+        if (beside === 'left out') {
+          tally.counter.volatile++;
+          continue;
+        }
         this.#untold++;
-        own.files.push({ path: child, stat, captured: this.files.take(child, stat, rows.get(name)) });
+        own.files.push({ path: child, stat, captured: this.files.take(child, stat, { old: rows.get(name), as: beside }) });
         continue;
       }
       const { class: kind, flags } = this.#options.profile.classify(child);
@@ -163,9 +165,9 @@ export class Walk {
       const one = captured instanceof Promise ? await captured : captured;
       this.#untold--;
       if ('error' in one) tally.failed(path, one.error);
-      else if ('leftOut' in one) tally.counter[one.leftOut]++;
+      else if ('leftOut' in one) tally.leaveOut(path, one);
       else {
-        tally.file(one.entry, path, one.isMoving === true);
+        tally.file(path, one);
         taken.push({ ...writeEntry(one.entry), entry: one.entry, stat });
       }
     }
@@ -188,33 +190,6 @@ export class Walk {
     return files;
   }
 
-  /** What stands for all that was seen of a directory; null where it could change unseen, or holds what is looked at each time. */
-  #stampOf(seen: readonly Seen[]): string | null {
-    const names: string[] = [];
-    const numbers = new BigInt64Array(seen.length * 7);
-    let at = 0;
-    for (const [name, stat] of seen) {
-      if (stat === null) return null;
-      const isDirectory = stat.isDirectory();
-      if (!isDirectory && (stat.nlink > 1n || stat.ctimeNs >= this.#settledBefore)) return null;
-      names.push(name);
-      numbers[at++] = stat.mode;
-      numbers[at++] = stat.uid;
-      numbers[at++] = stat.gid;
-      numbers[at++] = stat.mtimeNs;
-      // A directory is told by its names, which are looked at themselves.
-      if (isDirectory) continue;
-      numbers[at++] = stat.size;
-      numbers[at++] = stat.ctimeNs;
-      numbers[at++] = stat.ino;
-    }
-    const whole = createHash('sha256')
-      .update(names.join('/'))
-      .update('//')
-      .update(new Uint8Array(numbers.buffer, 0, at * 8));
-    return finishDigest(whole).slice(0, 32);
-  }
-
   #rows(known: KnownDirectory | null): ReadonlyMap<string, Remembered> {
     return (known === null ? null : this.#options.index?.files(known)) ?? new Map();
   }
@@ -225,7 +200,9 @@ export class Walk {
   }
 
   #stat(path: RelPath, tally: Tally): BigIntStats | null {
-    return this.#tried(path, tally, (target) => lstatSync(target, { bigint: true }));
+    const { root, databases } = this.#options;
+    const stat = this.#tried(path, tally, (target) => lstatSync(target, { bigint: true }));
+    return stat !== null && databases?.live.has(path) === true ? unitStat(root, path, stat) : stat;
   }
 
   #tried<T>(path: RelPath, tally: Tally, look: (target: string | Buffer) => T): T | null {
@@ -243,8 +220,4 @@ function inTurn<T>(before: Promise<unknown>, run: () => Promise<T>): Promise<T> 
   const turn = before.then(run);
   turn.catch(() => undefined);
   return turn;
-}
-
-function isDirectory([, stat]: Seen): boolean {
-  return stat?.isDirectory() === true;
 }

@@ -5,6 +5,7 @@ import { explain } from '../core/system-error.ts';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, showName, type RelPath } from '../core/name.ts';
 import { microsecondsOf, type Entry } from '../manifest/entry.ts';
 import type { TreeSide } from '../manifest/compare.ts';
+import { sidecarsOf } from '../manifest/sidecars.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { setTime } from './times.ts';
 import { syncTree } from './durable.ts';
@@ -43,6 +44,7 @@ export async function applyTree(root: string, { staging, tree, removed, owns, ex
       } else
         place(fsPath(staging, path), fsPath(root, path), () => {
           refuseChanged(fsPath(root, path), path, expected(path));
+          if (entry.type === 'file' && entry.flags?.includes('sqlite') === true) removeShared(root, path);
         });
     }
   } catch (error) {
@@ -111,6 +113,11 @@ class OpenedDirectories {
       if (path !== ROOT_PATH) setTime(target, mtime);
     }
   }
+}
+
+/** The shared memory of a database that goes away would speak of another log; no state has it. */
+function removeShared(root: string, path: RelPath): void {
+  for (const one of sidecarsOf(path)) if (one.endsWith('-shm')) remove(fsPath(root, one));
 }
 
 function place(staged: string | Buffer, target: string | Buffer, check: () => void): void {

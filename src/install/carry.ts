@@ -1,6 +1,7 @@
 import { copyFileSync, constants, lstatSync, mkdirSync, readdirSync, realpathSync, chmodSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ROOT_PATH, childPath, fsPath, nameFromBytes, type RelPath } from '../core/name.ts';
+import { databaseOf } from '../manifest/sidecars.ts';
 import type { Profile } from '../profile/profile.ts';
 
 /**
@@ -16,12 +17,23 @@ export function carryOver(old: string, staged: string, profile: Profile): readon
       const from = fsPath(old, child);
       const stat = lstatSync(from);
       if (stat.isDirectory()) visit(child);
-      else if (stat.isFile() && ['host', 'secret'].includes(profile.classify(child).class) && copyMissing(from, fsPath(staged, child)))
+      else if (
+        stat.isFile() &&
+        ['host', 'secret'].includes(profile.classify(child).class) &&
+        !isBeside(staged, child) &&
+        copyMissing(from, fsPath(staged, child))
+      )
         carried.push(child);
     }
   };
   visit(ROOT_PATH);
   return carried;
+}
+
+/** Whether SQLite kept it beside a database that the staged tree brings: of another state, it would damage that one. */
+function isBeside(staged: string, path: RelPath): boolean {
+  const main = databaseOf(path);
+  return main !== null && lstatSync(fsPath(staged, main.path), { throwIfNoEntry: false }) !== undefined;
 }
 
 function copyMissing(from: string | Buffer, to: string | Buffer): boolean {

@@ -3,7 +3,8 @@ import type { Digest } from '../core/digest.ts';
 import { parseJson } from '../core/canonical.ts';
 import type { Change } from './compare.ts';
 import type { Entry, FileEntry } from './entry.ts';
-import type { Facts, Finding } from './facts.ts';
+import type { Profile } from '../profile/profile.ts';
+import type { DatabaseRecord, Facts, Finding } from './facts.ts';
 import type { GetChunk } from './tree.ts';
 import { chunksOf } from './tree.ts';
 
@@ -16,6 +17,8 @@ export interface Governance {
 /** No file larger than this is parsed to see whether it still is JSON. */
 const PARSE_LIMIT = 8 * 1024 * 1024;
 const REPORTED = 200;
+/** Flags of what may empty or go; what a log of a database held is in the database then. */
+const EMPTYING: readonly string[] = ['queue', 'cursor', 'regenerable', 'sidecar'];
 
 /** The declaration that settles each alarm. */
 export const SETTLED_BY: Readonly<Record<string, 'identity-update' | 'evolve' | 'memory-repair'>> = {
@@ -61,6 +64,34 @@ export async function memoryAlarms(
   return [...vanished, ...suspects].slice(0, REPORTED);
 }
 
+/** Names of tables that are emptied in the course of work. */
+const FLOWING = /queue|job|cron|schedule|inbox|outbox|offset|cursor|lease|lock|cache|tmp|temp|pending|session|fts|log/i;
+
+/** Tables that had rows and have none any more, or are gone: part of invariant I2. */
+export function databaseAlarms(
+  before: readonly DatabaseRecord[],
+  after: readonly DatabaseRecord[],
+  { classify }: Pick<Profile, 'classify'>,
+): readonly Finding[] {
+  const now = new Map(after.map((one) => [one.path, new Map(one.tables.map(({ name, rows }) => [name, rows]))]));
+  return before
+    .flatMap(({ path, tables }) => {
+      const { class: kind, flags } = classify(path, 'sqlite');
+      const left = now.get(path);
+      // A database that is gone is told as a file.
+      if (left === undefined || (kind !== 'memory' && kind !== 'workflow') || flags.some((flag) => EMPTYING.includes(flag))) return [];
+      return tables
+        .filter(({ name, rows }) => rows > 0 && !FLOWING.test(name) && (left.get(name) ?? 0) === 0)
+        .map(({ name }): Finding => ({
+          code: 'MEMORY_EMPTIED',
+          subject: `${path}: table ${name}`,
+          class: kind,
+          next: 'agent checkpoint --declare memory-repair -m TEXT',
+        }));
+    })
+    .slice(0, REPORTED);
+}
+
 /** Invariants I1 and I3: identity and body stay, unless the profile lets them be edited or a change is declared. */
 export function governedAlarms(before: Facts, after: Pick<Facts, 'classes'>, governance: Governance): readonly Finding[] {
   const alarms: Finding[] = [];
@@ -78,7 +109,7 @@ export function governedAlarms(before: Facts, after: Pick<Facts, 'classes'>, gov
 
 function isMemory(entry: Entry): entry is FileEntry {
   if (entry.type !== 'file' || (entry.class !== 'memory' && entry.class !== 'workflow')) return false;
-  return entry.flags?.some((flag) => flag === 'queue' || flag === 'cursor' || flag === 'regenerable') !== true;
+  return entry.flags?.some((flag) => EMPTYING.includes(flag)) !== true;
 }
 
 async function parses(entry: FileEntry, get: GetChunk): Promise<boolean> {

@@ -23,6 +23,17 @@ export interface BodyFacts {
   readonly remote?: string;
 }
 
+/** What is known of a database beside its bytes. */
+export interface DatabaseRecord {
+  readonly path: string;
+  readonly userVersion: number;
+  readonly tables: readonly { readonly name: string; readonly rows: number }[];
+  readonly check: string;
+}
+
+/** Findings that say that a database was copied while it was written, and may not open. */
+export const UNCOPIED: ReadonlySet<string> = new Set(['SQLITE_RAW', 'DATABASE_LOCKED']);
+
 /** What is known of one state; sealed. */
 export interface Facts {
   readonly format: 'perdure-facts/1';
@@ -43,6 +54,7 @@ export interface Facts {
   /** Files of each class. */
   readonly counts: Readonly<Record<string, number>>;
   readonly body?: BodyFacts;
+  readonly databases?: readonly DatabaseRecord[];
   readonly message?: string;
   readonly identityVersion?: string;
 }

@@ -9,6 +9,9 @@ import native from './native.json' with { type: 'json' };
 /** What a file is. */
 export type FileClass = 'identity' | 'memory' | 'workflow' | 'config' | 'secret' | 'body' | 'artifact' | 'host' | 'volatile';
 
+/** What the first bytes of a file say. */
+export type FileHeader = 'sqlite' | 'appledouble' | 'zeros';
+
 interface ProfileRule {
   readonly match: string;
   readonly class?: FileClass;
@@ -46,7 +49,7 @@ export interface Profile {
   readonly data: ProfileData;
   readonly digest: Digest;
   /** Classifies a path; `header` is what the first bytes of a file say, where they were looked at. */
-  classify(path: string, header?: ProfileRule['header']): Classification;
+  classify(path: string, header?: FileHeader): Classification;
 }
 
 const BUILT_IN: readonly unknown[] = [native, generic];

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   linkSync,
@@ -131,24 +131,4 @@ test('FIFOs and sockets are listed and never opened', async () => {
   } finally {
     server.close();
   }
-});
-
-test.runIf(has('sqlite3'))('a live database is a finding, and none once nothing has it open', async () => {
-  const { a, home } = await adopted(temporary());
-  const path = join(home, 'private/state/db');
-  execFileSync('sqlite3', [path, 'create table t(x); insert into t values(1)']);
-  const writer = spawn('sh', ['-c', 'exec 9>>"$0"; exec sleep 60', path], { stdio: 'ignore' });
-  await new Promise((done) => setTimeout(done, 300));
-  try {
-    const live = await checkpoint(a);
-    expect(live.facts.findings).toContainEqual(expect.objectContaining({ code: 'SQLITE_RAW', subject: 'private/state/db' }));
-    expect(live.complete).toBe(false);
-    expect(live.facts.consistency).toBe('live');
-  } finally {
-    writer.kill();
-  }
-  await new Promise((done) => writer.once('exit', done));
-  const quiet = await checkpoint(a);
-  expect(quiet.complete).toBe(true);
-  expect(quiet.facts.consistency).toBe('quiesced');
 });

@@ -7,6 +7,7 @@ import { createFiles, type BeforeChange } from '../../src/core/files.ts';
 import { ownThread } from '../../src/core/threads/job.ts';
 import { fileSystemOf } from '../../src/providers/file-system.ts';
 import { createProcessTable } from '../../src/providers/processes.ts';
+import { sqliteProgram } from '../../src/providers/sqlite.ts';
 
 /** A clock that never waits: a sleep only moves it on. */
 function testClock(): Clock {
@@ -38,6 +39,7 @@ export function testHost(
     cwd: options.root ?? directory,
     progress: () => undefined,
     fileSystem: fileSystemOf,
+    sqlite: sqliteProgram,
   };
 }
 

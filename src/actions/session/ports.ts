@@ -4,6 +4,7 @@ import type { Threads } from '../../core/threads/job.ts';
 import type { Machine } from '../../host/home.ts';
 import type { FileSystemKind } from '../../providers/file-system.ts';
 import type { ProcessTable } from '../../providers/processes.ts';
+import type { Sqlite } from '../../providers/sqlite.ts';
 
 /** Tells a person that long work goes on. */
 export type Progress = (event: { readonly phase: string; readonly files?: number; readonly bytes?: bigint }) => void;
@@ -25,6 +26,8 @@ export interface Ports {
   /** The directory from which relative paths of arguments are taken: that of `-C`, or the current one. */
   readonly cwd: string;
   readonly progress: Progress;
+  /** The means to read databases that are in use; null where there is none. */
+  readonly sqlite: () => Promise<Sqlite | null>;
   /** The file system of a path; null where the system does not tell. */
   readonly fileSystem: (path: string) => Promise<FileSystemKind | null>;
 }

@@ -3,13 +3,14 @@ import type { ScanResult } from '../../capture/scan.ts';
 import { canonical, parseJson } from '../../core/canonical.ts';
 import { showName } from '../../core/name.ts';
 import type { Declaration } from '../../ledger/record.ts';
-import { SETTLED_BY, governedAlarms, memoryAlarms } from '../../manifest/alarms.ts';
+import { SETTLED_BY, databaseAlarms, governedAlarms, memoryAlarms } from '../../manifest/alarms.ts';
 import { compareTrees, type TreeSide } from '../../manifest/compare.ts';
 import { coverageOf } from '../../manifest/coverage.ts';
-import type { BodyFacts, Facts, Finding } from '../../manifest/facts.ts';
+import { UNCOPIED, type BodyFacts, type DatabaseRecord, type Facts, type Finding } from '../../manifest/facts.ts';
 import { findEntry, pathFromNames, type GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
 import { readGit } from '../../providers/git.ts';
+import { databaseFindings } from './databases.ts';
 import { sideOf, type OpenState } from './open-state.ts';
 import { factsOfProfile } from '../session/root-profile.ts';
 import type { HostSession } from '../session/session.ts';
@@ -22,6 +23,7 @@ export interface Found {
   readonly scan: ScanResult;
   readonly get: GetChunk;
   readonly quiesced: boolean;
+  readonly databases: readonly DatabaseRecord[];
 }
 
 /** Whether the tree, but for its secrets, is in the state that is recorded already, and nothing better can be said of it. */
@@ -48,6 +50,7 @@ export async function alarmsOf(
   const classes = Object.fromEntries(found.scan.classes);
   const raised = [
     ...(await memoryAlarms(compareTrees(sideOf(previous), after), { before: sideOf(previous).get, after: found.get })),
+    ...databaseAlarms(previous.facts.databases ?? [], found.databases, profile),
     ...governedAlarms(previous.facts, { classes }, profile.data),
   ];
   const undeclared = (alarm: Finding): boolean => !declared.some((one) => SETTLED_BY[alarm.code] === one);
@@ -89,17 +92,9 @@ export async function factsOf(
     readonly message?: string | undefined;
   },
 ): Promise<Facts> {
-  const { scan, quiesced } = found;
+  const { scan, quiesced, databases } = found;
   const body = await bodyOf(session, profile);
   const identityVersion = await identityVersionOf(session, profile);
-  // Until databases are captured by their own means, a copy of a live one may not open.
-  const raw = quiesced
-    ? []
-    : scan.databases.map((path): Finding => ({
-        code: 'SQLITE_RAW',
-        subject: showName(path),
-        next: 'agent fence (or stop the agent), then agent checkpoint',
-      }));
   return {
     format: 'perdure-facts/1',
     name: session.name,
@@ -108,20 +103,21 @@ export async function factsOf(
     consistency: quiesced ? 'quiesced' : 'live',
     coverage: coverageOf(scan.counter),
     alarms,
-    findings: [...scan.findings, ...raw, ...(await lostSecrets(previous, found))].slice(0, NAMED),
+    findings: [...scan.findings, ...databaseFindings(databases), ...(await lostSecrets(previous, found))].slice(0, NAMED),
     profile: factsOfProfile(profile),
     labels: { host: session.host.label, platform: session.ports.machine.platform },
     requirements: profile.data.requires,
     counts: Object.fromEntries(scan.counts),
     ...(body === null ? {} : { body }),
+    ...(databases.length === 0 ? {} : { databases }),
     ...(message === undefined ? {} : { message }),
     ...(identityVersion === null ? {} : { identityVersion }),
   };
 }
 
-/** Whether a state is whole: nothing unreadable or in motion, no database copied while it was written, no secret lost. */
+/** Whether a state is whole: nothing unreadable or in motion, no database that may not open, no secret lost. */
 export function isWhole(facts: Facts): boolean {
-  return facts.coverage.complete && !facts.findings.some((one) => one.code === 'SQLITE_RAW' || one.code === 'SECRET_MISSING');
+  return facts.coverage.complete && !facts.findings.some((one) => UNCOPIED.has(one.code) || one.code === 'SECRET_MISSING');
 }
 
 async function bodyOf({ root }: HostSession, { data }: Profile): Promise<BodyFacts | null> {

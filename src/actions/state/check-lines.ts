@@ -33,6 +33,7 @@ const FINDING_STATUS: Readonly<Record<string, number>> = {
   FILE_CHANGING: STATUS.incomplete,
   TREE_DIFFERS: STATUS.differs,
   SQLITE_RAW: STATUS.incomplete,
+  DATABASE_LOCKED: STATUS.incomplete,
   STALE: STATUS.stale,
   FORKED: STATUS.stale,
   ALARM_OPEN: STATUS.done,

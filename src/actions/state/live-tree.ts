@@ -1,4 +1,5 @@
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { liveDatabases } from '../../capture/databases/live.ts';
 import { scan, type ScanResult } from '../../capture/scan.ts';
 import { ScanIndexReader, type IndexOf } from '../../capture/index/scan-index.ts';
 import type { ScanOptions } from '../../capture/scan-options.ts';
@@ -93,9 +94,10 @@ async function readTree(
   { ports }: Pick<Session, 'ports'>,
   options: Pick<ScanOptions, 'root' | 'profile' | 'putTree'> & { readonly index: ScanIndexReader | null },
 ): Promise<ScanResult> {
-  const { clock, threads } = ports;
+  const { clock, threads, processes } = ports;
   return scan({
     ...options,
+    databases: { live: new Set(liveDatabases({ ...options, processes })) },
     rootName: 'main',
     clock,
     threads,

@@ -1,20 +1,31 @@
 import type { BigIntStats } from 'node:fs';
+import { digestOf } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
 import { showName, type RelPath } from '../../core/name.ts';
 import { byCodeUnit } from '../../core/order.ts';
 import type { FileEntry } from '../../manifest/entry.ts';
 import type { SecretSheet } from '../../manifest/facts.ts';
-import { attributesOf, nameOf } from '../attributes.ts';
+import { attributesOf, flagsOf, nameOf } from '../attributes.ts';
+import { isLeftOut, type Captured, type Classified, type OpenDatabases } from '../captured.ts';
 import { FileReader } from './file-reader.ts';
-import { Reading, Stores, type Captured, type Work } from './reading.ts';
+import { Reading, Stores, type Work } from './reading.ts';
 import { walkOrder, type FileStamp } from '../index/scan-index.ts';
 import type { ScanOptions } from '../scan-options.ts';
-import { isLeftOut } from '../tally.ts';
 
 /** What the index knows of a file. */
 export interface Remembered {
   readonly entry: FileEntry;
   readonly stamp: FileStamp;
+}
+
+/** What is known of a file that is to be taken. */
+interface Taking {
+  readonly old?: Remembered | undefined;
+  readonly as?: Classified | undefined;
+}
+
+interface Known extends Taking {
+  readonly as: Classified;
 }
 
 interface First {
@@ -31,6 +42,8 @@ export class FileCapture {
   readonly #work: Work;
   /** Files that were read so far, but for those whose reading was only put off. */
   read = 0;
+  /** Databases that were read. */
+  readonly databases: RelPath[] = [];
   /** Files with several names, by class: the first of them and its entry. */
   readonly #inodes = new Map<string, First>();
   readonly #secrets: { readonly path: RelPath; readonly file: SecretFile }[] = [];
@@ -53,6 +66,9 @@ export class FileCapture {
       reader: this.#reader,
       onSecret: (path, file) => {
         this.#secrets.push({ path, file });
+      },
+      onDatabase: (path) => {
+        this.databases.push(path);
       },
     };
   }
@@ -78,7 +94,7 @@ export class FileCapture {
     const isSame = this.#secrets.length === 0 && same.length === this.#options.index?.secrets;
     if (isSame) return { secrets: null, secretFiles: same.length };
     for (const { path, stat } of same) {
-      const captured = await this.#read(path, stat);
+      const captured = await this.#read(path, stat, this.#options.profile.classify(path));
       // The pages that name it are made already.
       if (!('entry' in captured) || captured.isMoving === true || captured.entry.size !== String(stat.size)) throw changing(path);
     }
@@ -86,15 +102,19 @@ export class FileCapture {
     return { secrets, secretFiles: secrets.length };
   }
 
-  /** Starts to take a regular file. What needs no reading is there at once. */
-  take(path: RelPath, stat: BigIntStats, old: Remembered | undefined): Captured | Promise<Captured> {
-    const kind = this.#options.profile.classify(path).class;
-    if (isLeftOut(kind)) return { leftOut: kind };
-    if (stat.nlink === 1n) return this.#takeOne(path, stat, old);
-    const inode = `${String(stat.dev)}:${String(stat.ino)}:${kind}`;
+  /**
+   * Starts to take a regular file; what needs no reading is there at once. A file that lies beside a database for it is taken `as`
+   * part of that.
+   */
+  take(path: RelPath, stat: BigIntStats, { old, as }: Taking): Captured | Promise<Captured> {
+    const kind = as ?? this.#options.profile.classify(path);
+    if (isLeftOut(kind.class)) return { leftOut: kind.class };
+    if (this.#options.databases?.live.has(path) === true) return this.#takeLive(path, stat, { old, as: kind });
+    if (stat.nlink === 1n) return this.#takeOne(path, stat, { old, as: kind });
+    const inode = `${String(stat.dev)}:${String(stat.ino)}:${kind.class}`;
     const first = this.#inodes.get(inode);
-    if (first !== undefined) return this.#further(first, path, { stat, old });
-    const captured = this.#takeOne(path, stat, old);
+    if (first !== undefined) return this.#further(first, path, { stat, old, as: kind });
+    const captured = this.#takeOne(path, stat, { old, as: kind });
     this.#inodes.set(inode, { path, captured });
     return captured;
   }
@@ -103,34 +123,72 @@ export class FileCapture {
   async #further(
     { path: same, captured }: First,
     path: RelPath,
-    { stat, old }: { readonly stat: BigIntStats; readonly old: Remembered | undefined },
+    { stat, ...taking }: Known & { readonly stat: BigIntStats },
   ): Promise<Captured> {
     const first = await captured;
     if ('entry' in first && first.entry.class === this.#options.profile.classify(path).class)
       return { entry: { ...first.entry, name: nameOf(path), same } };
-    return this.#takeOne(path, stat, old);
+    return this.#takeOne(path, stat, taking);
   }
 
-  #takeOne(path: RelPath, stat: BigIntStats, old: Remembered | undefined): Captured | Promise<Captured> {
-    if (old !== undefined && isUnchanged(stat, old)) {
-      const { same: _, ...entry } = old.entry;
-      if (entry.class === 'secret') this.#sameSecrets.push({ path, stat });
-      return { entry: { ...entry, ...attributesOf(nameOf(path), stat) } };
-    }
+  #takeOne(path: RelPath, stat: BigIntStats, { old, as }: Known): Captured | Promise<Captured> {
+    if (old !== undefined && isUnchanged(stat, old)) return this.#asBefore(path, stat, old);
     this.read++;
-    return this.#read(path, stat);
+    return this.#read(path, stat, as);
   }
 
-  #read(path: RelPath, stat: BigIntStats): Promise<Captured> {
+  /** Takes a database that may be written meanwhile: as it was, or from a copy; as it lies there only where none could be made. */
+  #takeLive(path: RelPath, stat: BigIntStats, { old, as }: Known): Captured | Promise<Captured> {
+    if (old !== undefined && isUnchanged(stat, old)) return this.#asBefore(path, stat, old);
+    this.read++;
+    const take = this.#options.databases?.take;
+    return take === undefined ? differing(path, stat, as) : this.#takeCopy(path, stat, { as, take });
+  }
+
+  async #takeCopy(
+    path: RelPath,
+    stat: BigIntStats,
+    { as, take }: Pick<Known, 'as'> & { readonly take: NonNullable<OpenDatabases['take']> },
+  ): Promise<Captured> {
+    const copy = await take(path);
+    if ('stat' in copy) return this.#read(path, stat, { ...as, copy });
+    const captured = await this.#read(path, stat, as);
+    return 'entry' in captured ? { ...captured, uncopied: copy } : captured;
+  }
+
+  #asBefore(path: RelPath, stat: BigIntStats, old: Remembered): Captured {
+    const { same: _, ...entry } = old.entry;
+    if (entry.class === 'secret') this.#sameSecrets.push({ path, stat });
+    return { entry: { ...entry, ...attributesOf(nameOf(path), stat) } };
+  }
+
+  #read(path: RelPath, stat: BigIntStats, as: Classified): Promise<Captured> {
     return new Promise((resolve) => {
-      this.#reader.read(new Reading(this.#work, path, { stat, attempt: 1, resolve }));
+      this.#reader.read(new Reading(this.#work, path, { stat, attempt: 1, resolve, as }));
     });
   }
 }
 
-function isUnchanged(stat: BigIntStats, { stamp }: Remembered): boolean {
+/** In a check what is open is not copied, and counts as another content than any that was recorded. */
+function differing(path: RelPath, stat: BigIntStats, { class: kind, flags }: Classified): Captured {
+  const sha256 = digestOf(`open ${String(stat.ctimeNs)} ${String(stat.size)}`);
+  return {
+    entry: {
+      ...attributesOf(nameOf(path), stat),
+      class: kind,
+      ...flagsOf([...flags, 'sqlite']),
+      type: 'file',
+      size: String(stat.size),
+      sha256,
+      chunks: [],
+    },
+  };
+}
+
+function isUnchanged(stat: BigIntStats, { stamp, entry }: Remembered): boolean {
   return (
-    stamp.size === String(stat.size) &&
+    // The copy of a database is as long as it likes.
+    (stamp.size === String(stat.size) || entry.flags?.includes('copied') === true) &&
     stamp.mtime === String(stat.mtimeNs) &&
     stamp.ctime === String(stat.ctimeNs) &&
     stamp.ino === String(stat.ino)

@@ -5,20 +5,16 @@ import type { FileEntry } from '../../manifest/entry.ts';
 import type { SecretSheet } from '../../manifest/facts.ts';
 import { writeChunkList } from '../../manifest/tree.ts';
 import { attributesOf, flagsOf, nameOf } from '../attributes.ts';
+import { isLeftOut, type Captured, type Classified } from '../captured.ts';
 import type { FileReader } from './file-reader.ts';
 import { KEEP } from '../lane/messages.ts';
 import type { HeaderKind } from '../lane/pieces.ts';
 import type { FileVersion, Keep, ReadTask } from './read-task.ts';
 import type { ContentStores, ScanOptions } from '../scan-options.ts';
-import { isLeftOut } from '../tally.ts';
 
 const ATTEMPTS = 3;
 /** Milliseconds before the second attempt; twice as many before the third. */
 const PAUSE = 20;
-
-/** What became of a file: its entry, or that it is left out, or why it could not be read. */
-export type Captured =
-  { readonly entry: FileEntry; readonly isMoving?: true } | { readonly leftOut: 'volatile' | 'host' } | { readonly error: unknown };
 
 /** The stores of contents, opened when there is the first. */
 export class Stores {
@@ -44,12 +40,14 @@ export interface Work {
   readonly stores: Stores;
   readonly reader: FileReader;
   readonly onSecret: (path: RelPath, file: SecretSheet['files'][number]) => void;
+  readonly onDatabase: (path: RelPath) => void;
 }
 
 interface Attempt {
   readonly stat: BigIntStats;
   readonly attempt: number;
   readonly resolve: (captured: Captured) => void;
+  readonly as: Classified;
 }
 
 /** Reads a file until it stood still meanwhile; one that never does is included as last read, and reported. */
@@ -62,27 +60,34 @@ export class Reading implements ReadTask {
   readonly #chunks: Digest[] = [];
   #class: FileEntry['class'];
   #flags: readonly string[];
+  #header: HeaderKind;
 
   constructor(work: Work, path: RelPath, attempt: Attempt) {
     this.#work = work;
     this.#path = path;
     this.#attempt = attempt;
-    this.path = fsPath(work.options.root, path);
-    this.size = Number(attempt.stat.size);
-    ({ class: this.#class, flags: this.#flags } = work.options.profile.classify(path));
+    const { copy } = attempt.as;
+    this.path = copy?.path ?? fsPath(work.options.root, path);
+    this.size = Number((copy ?? attempt).stat.size);
+    ({ class: this.#class, flags: this.#flags } = attempt.as);
   }
 
   judge(digests: readonly Digest[], header: HeaderKind): readonly Keep[] | Promise<readonly Keep[]> {
-    if (header !== undefined) ({ class: this.#class, flags: this.#flags } = this.#work.options.profile.classify(this.#path, header));
-    if (header === 'sqlite') this.#flags = [...this.#flags, 'sqlite'];
+    const { as } = this.#attempt;
+    if (header !== undefined && as.isFinal !== true) {
+      ({ class: this.#class, flags: this.#flags } = this.#work.options.profile.classify(this.#path, header));
+      if (header === 'sqlite') this.#flags = [...this.#flags, 'sqlite', ...(as.copy === undefined ? [] : ['copied'])];
+    }
+    this.#header ??= header;
     for (const digest of digests) this.#chunks.push(digest);
     return isLeftOut(this.#class) ? [] : this.#work.stores.claim(this.#use, digests);
   }
 
   done(sha256: Digest, read: number, version: FileVersion): void {
-    const { stat, attempt, resolve } = this.#attempt;
+    const { attempt, resolve } = this.#attempt;
+    const { stat } = this.#attempt.as.copy ?? this.#attempt;
     if (isLeftOut(this.#class)) {
-      resolve({ leftOut: this.#class });
+      resolve({ leftOut: this.#class, isAppleDouble: this.#header === 'appledouble' });
       return;
     }
     const isIt = version.ino === stat.ino && version.dev === stat.dev && BigInt(read) === stat.size;
@@ -98,7 +103,8 @@ export class Reading implements ReadTask {
     const list = writeChunkList(this.#chunks, async (digest, bytes) => this.#work.stores.opened?.[this.#use].put(digest, bytes));
     const taken = (names: Awaited<typeof list>): void => {
       const entry = this.#entryOf(names, { sha256, read });
-      resolve(isWhole ? { entry } : { entry, isMoving: true });
+      if (this.#flags.includes('sqlite')) this.#work.onDatabase(this.#path);
+      resolve({ entry, ...(isWhole ? {} : { isMoving: true as const }), ...(this.#header === 'zeros' ? { isZeroed: true as const } : {}) });
     };
     if (list instanceof Promise)
       list.then(taken).catch((error: unknown) => {
@@ -117,10 +123,10 @@ export class Reading implements ReadTask {
 
   async #again(): Promise<void> {
     const { options, reader } = this.#work;
-    const { attempt, resolve } = this.#attempt;
+    const { attempt } = this.#attempt;
     await options.clock.sleep(PAUSE * attempt);
     const stat = lstatSync(this.path, { bigint: true });
-    reader.read(new Reading(this.#work, this.#path, { stat, attempt: attempt + 1, resolve }));
+    reader.read(new Reading(this.#work, this.#path, { ...this.#attempt, stat, attempt: attempt + 1 }));
   }
 
   #entryOf(list: Pick<FileEntry, 'chunks' | 'lists'>, { sha256, read }: { readonly sha256: Digest; readonly read: number }): FileEntry {
@@ -138,7 +144,7 @@ export class Reading implements ReadTask {
       this.#work.onSecret(path, { root: this.#work.options.rootName, path: names, sha256, ...list, chunks: list.chunks ?? [] });
       return base;
     }
-    const sparse = stat.blocks * 512n < BigInt(read) ? { sparse: true as const } : {};
+    const sparse = (this.#attempt.as.copy?.stat ?? stat).blocks * 512n < BigInt(read) ? { sparse: true as const } : {};
     return { ...base, sha256, ...list, ...sparse };
   }
 }

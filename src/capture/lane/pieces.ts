@@ -1,10 +1,12 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { fill } from '../../core/bytes.ts';
+import type { FileHeader } from '../../profile/profile.ts';
 
 /** What the first bytes of a file say. */
-export type HeaderKind = 'sqlite' | 'appledouble' | undefined;
+export type HeaderKind = FileHeader | undefined;
 
 const SQLITE = Buffer.from('SQLite format 3\0');
+const ZEROS = Buffer.alloc(SQLITE.length);
 const APPLEDOUBLE = Buffer.from([0, 5, 0x16, 7]);
 /** Fixed cuts: database pages change in place, everything else grows at its end or changes whole. */
 export const DATABASE_CUT = 16 * 1024;
@@ -32,6 +34,7 @@ export function openPlain(path: string | Uint8Array): number {
 /** What the first bytes of a file say of its kind. */
 export function headerOf(bytes: Buffer): HeaderKind {
   if (bytes.subarray(0, SQLITE.length).equals(SQLITE)) return 'sqlite';
+  if (bytes.subarray(0, ZEROS.length).equals(ZEROS)) return 'zeros';
   return bytes.subarray(0, APPLEDOUBLE.length).equals(APPLEDOUBLE) ? 'appledouble' : undefined;
 }
 

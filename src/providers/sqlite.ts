@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+
+/** What is known of a database beside its bytes. */
+export interface DatabaseFacts {
+  /** `PRAGMA user_version`: the schema's version, as the program that owns it counts. */
+  readonly userVersion: number;
+  /** Ordinary tables by name, with their rows. */
+  readonly tables: readonly { readonly name: string; readonly rows: number }[];
+  /** `ok`, or the first thing that `PRAGMA quick_check` says. */
+  readonly check: string;
+}
+
+/** A database, and where its copy is to go. */
+export interface CopyOrder {
+  readonly path: string;
+  /** A file that does not exist. */
+  readonly to: string;
+}
+
+/** Why a database could not be copied: it stayed locked for the whole limit, or what SQLite said. */
+export type CopyFailure = { readonly locked: true } | { readonly locked: false; readonly message: string };
+
+/** Reads databases by SQLite's own means, without writing to any. */
+export interface Sqlite {
+  /**
+   * Copies databases by SQLite's online backup, all as of one moment: a read transaction is open in each before the first is
+   * copied. The databases are opened for reading only; nothing of theirs is checkpointed or removed. Waits up to `limit`
+   * milliseconds for a lock. Answers in the order of the orders, null where the copy is whole; the copies are not durable.
+   */
+  copy(orders: readonly CopyOrder[], limit: number): Promise<readonly (CopyFailure | null)[]>;
+  /**
+   * Reads the facts of a database that nobody writes, null where it cannot be read. Takes no lock and makes no file where nothing
+   * lies beside it; what a crash left there is brought to its end, so that only a copy may have it.
+   */
+  facts(path: string, limit: number): Promise<DatabaseFacts | null>;
+}
+
+/** So many databases are open at a time: each is a process. */
+const AT_ONCE = 32;
+/** More tables than this are not counted. */
+const MOST_TABLES = 1000;
+
+/** The `sqlite3` program, where PATH has it; else null. */
+export async function sqliteProgram(): Promise<Sqlite | null> {
+  const version = await Shell.run(['--version']).catch(() => null);
+  return version === null
+    ? null
+    : {
+        async copy(orders, limit) {
+          const done: (CopyFailure | null)[] = [];
+          for (let at = 0; at < orders.length; at += AT_ONCE) done.push(...(await copyAtOnce(orders.slice(at, at + AT_ONCE), limit)));
+          return done;
+        },
+        facts: factsOf,
+      };
+}
+
+async function copyAtOnce(orders: readonly CopyOrder[], limit: number): Promise<readonly (CopyFailure | null)[]> {
+  const shells = orders.map(({ path, to }) => new Shell(['-readonly', path], dirname(to)));
+  const begun = await Promise.all(
+    shells.map((shell) => outcome(shell.ask(`.timeout ${String(limit)}\nBEGIN;\nSELECT count(*) FROM sqlite_schema;`))),
+  );
+  const copied = await Promise.all(
+    shells.map(async (shell, at) => begun[at] ?? outcome(shell.ask(`.backup --async main ${basename(orders[at]?.to ?? '')}`))),
+  );
+  await Promise.all(shells.map((shell) => shell.end()));
+  return copied;
+}
+
+async function outcome(asked: Promise<unknown>): Promise<CopyFailure | null> {
+  return asked.then(
+    () => null,
+    (error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error);
+      return /database is locked|database table is locked/.test(message) ? { locked: true } : { locked: false, message };
+    },
+  );
+}
+
+async function factsOf(path: string, limit: number): Promise<DatabaseFacts | null> {
+  // With a name of this form SQLite neither locks the file nor looks for a log beside it, nor makes one.
+  const plain = `file:${path.split('/').map(encodeURIComponent).join('/')}?immutable=1`;
+  const hasLog = existsSync(`${path}-wal`) || existsSync(`${path}-journal`);
+  const shell = new Shell([...(hasLog ? [] : ['-readonly']), hasLog ? path : plain], dirname(path));
+  try {
+    const [version, check = 'no answer'] = await shell.ask(`.timeout ${String(limit)}\nPRAGMA user_version;\nPRAGMA quick_check(1);`);
+    const names = await shell.ask(
+      `SELECT json_quote(name) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT ${String(MOST_TABLES)};`,
+    );
+    const tables = names.map((name) => JSON.parse(name) as string);
+    const rows = await shell.ask(tables.map((name) => `SELECT count(*) FROM "${name.replaceAll('"', '""')}";`).join('\n'));
+    return {
+      userVersion: Number(version),
+      tables: tables.map((name, at) => ({ name, rows: Number(rows[at]) })),
+      check,
+    };
+  } catch {
+    return null;
+  } finally {
+    await shell.end();
+  }
+}
+
+/** One running `sqlite3`, asked question by question; the first error ends it. */
+class Shell {
+  readonly #child;
+  readonly #closed: Promise<unknown>;
+  #output = '';
+  #errors = '';
+  #questions = 0;
+  #onOutput: () => void = () => undefined;
+
+  /** The directory is where names of copies are taken from. */
+  constructor(args: readonly string[], cwd: string) {
+    this.#child = spawn('sqlite3', ['-init', '/dev/null', '-batch', '-bail', '-noheader', '-list', ...args], { cwd, stdio: 'pipe' });
+    this.#closed = once(this.#child, 'close').catch(() => undefined);
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.#output += text;
+      this.#onOutput();
+    });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text;
+    });
+    // A process that ended at an error reads nothing more; what it said is the answer.
+    this.#child.stdin.on('error', () => undefined);
+  }
+
+  /** Runs a program's other mode once and gives what it prints. */
+  static async run(args: readonly string[]): Promise<string> {
+    const child = spawn('sqlite3', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    await once(child, 'close');
+    return output;
+  }
+
+  /** The lines of the answer; throws what SQLite said. */
+  async ask(question: string): Promise<readonly string[]> {
+    const mark = `--answered ${String(this.#questions++)}--`;
+    this.#child.stdin.write(`${question}\n.print ${mark}\n`);
+    const answered = new Promise<string>((resolve) => {
+      this.#onOutput = () => {
+        const at = this.#output.indexOf(`${mark}\n`);
+        if (at !== -1) resolve(this.#output.slice(0, at));
+      };
+      this.#onOutput();
+    });
+    const text = await Promise.race([answered, this.#closed.then(() => null)]);
+    if (text === null) throw new Error(this.#errors.trim() === '' ? 'sqlite3 ended' : this.#errors.trim());
+    this.#output = this.#output.slice(text.length + mark.length + 1);
+    return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  }
+
+  async end(): Promise<void> {
+    this.#child.stdin.end();
+    await this.#closed;
+  }
+}
