@@ -34,7 +34,10 @@ writeFileSync(new URL('validators.js', out), code);
 writeFileSync(
   new URL('validators.d.ts', out),
   Object.keys(exported)
-    .map((name) => `export declare function ${name}(value: unknown): boolean;\n`)
+    .map(
+      (name) =>
+        `export declare const ${name}: ((value: unknown) => boolean) & { readonly errors?: readonly { readonly instancePath: string; readonly keyword: string }[] | null };\n`,
+    )
     .join(''),
 );
 writeFileSync(new URL('verify-script.js', out), `export const VERIFY_SCRIPT = ${JSON.stringify(script)};\n`);

@@ -43,16 +43,20 @@ const commands: Program['commands'] = {
   'keys check': entry('prove that a key opens the newest state', () => import('./commands/keys/check.ts')),
   'keys custody': entry('replace the recovery key', () => import('./commands/keys/custody.ts')),
   'profile allow': entry("let this host run the profile's commands", () => import('./commands/profile/allow.ts')),
+  'profile list': entry('list the layouts that are known', () => import('./commands/profile/list.ts')),
+  'profile new': entry('write a profile of your own', () => import('./commands/profile/new.ts')),
+  'profile test': entry('tell what each path of a directory is', () => import('./commands/profile/test.ts')),
   'profile explain': entry('tell what a path is and what becomes of it', () => import('./commands/profile/explain.ts')),
 };
 
 const groups: Program['groups'] = [
   ['keep', ['init', 'checkpoint', 'pack', 'verify', 'restore', 'gc', 'descend']],
-  ['look', ['status', 'log', 'show', 'diff', 'context', 'profile explain', 'completion']],
+  ['look', ['status', 'log', 'show', 'diff', 'context', 'completion']],
   ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'decline', 'close']],
   ['when something is lost', ['recover', 'revoke']],
   ['keys', ['keys list', 'keys add', 'keys remove', 'keys rotate', 'keys check', 'keys custody']],
-  ['act', ['guard', 'resume', 'profile allow']],
+  ['layouts', ['profile list', 'profile test', 'profile explain', 'profile new', 'profile allow']],
+  ['act', ['guard', 'resume']],
 ];
 
 /** The whole program. */

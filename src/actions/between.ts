@@ -34,7 +34,7 @@ export async function verifyBetween(ports: Ports, range: string): Promise<Betwee
   const before = (await openForReading(session, from.manifest)).facts;
   const after = (await openForReading(session, to.manifest)).facts;
   const declared = declaredBetween(session, from.seq, to.seq);
-  const { identity, body } = profileOfFacts(before).data;
+  const { identity, body } = (await profileOfFacts(before)).data;
   const lines = [
     governed('I1 identity', { before, after, name: 'identity', rule: identity, declared: declared.has('identity-update') }),
     await memory(session, { from, to, declared: declared.has('memory-repair') }),

@@ -1,6 +1,5 @@
 import { mkdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { survey } from '../capture/survey.ts';
 import { AgentError } from '../core/errors.ts';
 import { showName } from '../core/name.ts';
 import { syncTree } from '../install/durable.ts';
@@ -40,7 +39,7 @@ export interface DescendOptions {
 }
 
 /** The new agent. */
-export interface DescendResult extends InitResult {
+export interface DescendResult extends Pick<InitResult, 'session'> {
   readonly parent: string;
   readonly seq: number;
   readonly files: number;
@@ -55,31 +54,33 @@ const INHERITED: readonly FileClass[] = ['identity', 'body'];
  * files but those of the classes that are named. The parent is not changed.
  */
 export async function descend(ports: Ports, options: DescendOptions): Promise<DescendResult> {
-  const session = await openSession(ports);
-  if (options.proof) assertMay(session, 'checkpoint');
-  const chosen = findState(session, options.revision);
-  const state = await learned(await openForReading(session, chosen.manifest));
+  const parent = await openSession(ports);
+  if (options.proof) assertMay(parent, 'checkpoint');
+  const chosen = findState(parent, options.revision);
+  const state = await learned(await openForReading(parent, chosen.manifest));
   const name = checkAgentName(options.name ?? basename(resolve(ports.cwd, options.directory)));
-  const profile = profileOfFacts(state.facts);
+  const profile = await profileOfFacts(state.facts);
   const { tree, files, bytes, leftOut } = await inheritance(state, new Set([...INHERITED, ...options.classes]));
-  const begun = await begunAt(ports, session, options.directory);
+  const begun = await begunAt(ports, parent, options.directory);
   const path = begun ?? (await freshTarget(ports, options));
   if (begun === null) {
     await refuseShort(path, bytes);
     await stage(ports, { path, state, tree, journal: state.manifest.agent });
   }
-  const made = (await isRoot(ports.files, path))
-    ? { session: await openRoot(ports, path), profile: profile.data.name, survey: survey(path, profile), kit: null, warnings: [] }
-    : await init(ports, {
-        directory: path,
-        name,
-        profile,
-        recovery: options.recovery,
-        hybrid: options.hybrid === true,
-        parent: options.proof ? parentOf(session) : undefined,
-      });
+  const session = (await isRoot(ports.files, path))
+    ? await openRoot(ports, path)
+    : (
+        await init(ports, {
+          directory: path,
+          name,
+          profile,
+          recovery: options.recovery,
+          hybrid: options.hybrid === true,
+          parent: options.proof ? parentOf(parent) : undefined,
+        })
+      ).session;
   await ports.files.remove(journalPath(path));
-  return { ...made, parent: session.name, seq: chosen.seq, files, leftOut };
+  return { session, parent: parent.name, seq: chosen.seq, files, leftOut };
 }
 
 /** Beside the new agent while it is made, so that the same command goes on with it. */

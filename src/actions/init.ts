@@ -14,6 +14,7 @@ import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
 import type { Profile } from '../profile/profile.ts';
 import { appendSigned } from './session/append-record.ts';
+import { outsideOf, type Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { checkAgentName } from './session/agent-name.ts';
 import type { NewCustodian } from './custody.ts';
@@ -55,6 +56,8 @@ export interface InitResult {
   readonly session: Session;
   readonly profile: string;
   readonly survey: Survey;
+  /** What lies outside and belongs to it. */
+  readonly elsewhere: readonly Outside[];
   readonly kit: string | null;
   /** What a person has to know of the place. */
   readonly warnings: readonly string[];
@@ -76,10 +79,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
       hints: [{ command: 'agent init --recovery-kit FILE --cosign KIND', effect: 'nothing was changed' }],
     });
   const name = checkAgentName(options.name ?? basename(directory));
-  const profile =
-    typeof options.profile === 'object'
-      ? options.profile
-      : await chooseProfile(files, { name: options.profile, cwd: ports.cwd, directory });
+  const profile = typeof options.profile === 'object' ? options.profile : await chooseProfile(ports, { name: options.profile, directory });
   await refuseNested(ports, directory);
   if ((await files.exists(await controlOf(files, directory))) && !(await isRoot(files, directory))) await refuseLiving(ports, directory);
   if (kit !== null) await checkKitPlace(ports, { kit, directory });
@@ -114,6 +114,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     session: await openRoot(ports, root),
     profile: profile.data.name,
     survey: found ?? survey(root, profile),
+    elsewhere: await outsideOf(ports, root, profile),
     kit,
     warnings: await placeWarnings(ports, root),
   };

@@ -147,7 +147,7 @@ export async function isThere(
   { target, state, bundle }: Pick<Prepared, 'target' | 'state'> & { readonly bundle: Pick<Bundle, 'chain'> },
 ): Promise<boolean> {
   if (target.old?.chain.state.head !== bundle.chain.state.head) return false;
-  const profile = profileOfFacts(state.facts);
+  const profile = await profileOfFacts(state.facts);
   const { changes, times } = await compareLive({ ports, control: target.old.control }, state, {
     root: target.path,
     profile,

@@ -5,6 +5,7 @@ import type { Facts } from '../manifest/facts.ts';
 import type { Profile } from '../profile/profile.ts';
 import { liveGuards, type GuardNote } from './guarded/guards.ts';
 import { compareLive, looksUnchanged, type LiveDifference } from './state/live-tree.ts';
+import { outsideOf, type Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading, readFacts } from './state/read-state.ts';
 import { explainObstacle, hostLabel } from './session/refusal.ts';
@@ -28,6 +29,8 @@ export interface StatusResult {
   readonly newest: { readonly at: string; readonly seq: number; readonly age: number; readonly facts: Facts | null } | null;
   readonly changes: LiveDifference['changes'] | null;
   readonly guards: readonly GuardNote[];
+  /** What lies outside of the root, belongs to the agent and is not captured. */
+  readonly elsewhere: readonly Outside[];
   readonly next: readonly Hint[];
 }
 
@@ -71,6 +74,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
         : { at: last.record.at, seq: last.record.seq, age: Math.max(0, ports.clock.now() - Date.parse(last.record.at)), facts },
     changes,
     guards,
+    elsewhere: await outsideOf(ports, session.root, profile),
     next: promotable
       ? [
           { command: 'agent promote', effect: 'this host takes over; the source may never act again with what it has' },

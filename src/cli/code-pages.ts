@@ -17,6 +17,7 @@ export const CODE_PAGES: Readonly<Record<ErrorCode, string>> = {
     'The invite is not that of the host that you spoke with: it was replaced on its way, or another host made it. Do not go on.',
   RESTORE_UNCONFIRMED: 'A restore was planned and not said yes to. --yes does it, --dry-run shows it again.',
   AGENT_EXISTS: 'The directory is an agent, holds one, or lies in one.',
+  PROFILE_EXISTS: 'A profile of this name is there, and is not written over. Edit it, or take another name.',
   KIT_EXISTS: 'A recovery kit is never written over. Name another file.',
   TARGET_OCCUPIED: 'What lies in the directory is something else. Name one that does not exist yet.',
   TARGET_MOUNTED: 'A mount point cannot be swapped as a whole. Use a directory on it.',

@@ -35,6 +35,8 @@ export function realPorts(
     hostDirectory: resolve(cwd, env['PERDURE_HOST_DIR'] ?? join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'perdure')),
     start: { directory: resolve(cwd, exactRoot ?? '.'), exact: exactRoot !== undefined },
     cwd: terminal.cwd,
+    profileDirectory: resolve(cwd, env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'perdure', 'profiles'),
+    home: homedir(),
     progress: progressLine(terminal),
     fileSystem: fileSystemOf,
     sqlite: sqliteProgram,

@@ -23,7 +23,7 @@ export default class Init extends AgentCommand {
       summary: 'what the recovery key must sign, too: a declared change, a change of readers, an offer, states given up',
       helpValue: 'KIND',
     }),
-    profile: Flags.string({ summary: 'layout: native or generic (found out by itself)', helpValue: 'P' }),
+    profile: Flags.string({ summary: 'layout (found out by itself): agent profile list', helpValue: 'P' }),
     name: Flags.string({ summary: "what people call it (the directory's name)", helpValue: 'N' }),
   };
 

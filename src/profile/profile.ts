@@ -1,10 +1,8 @@
 import { canonical, type Json } from '../core/canonical.ts';
 import { digestOf, type Digest } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
-import { profileValid } from '../core/generated/validators.js';
-import generic from './generic.json' with { type: 'json' };
+import { profileExtensionValid, profileValid } from '../core/generated/validators.js';
 import { compileGlob } from './glob.ts';
-import native from './native.json' with { type: 'json' };
 
 /** What a file is. */
 export type FileClass = 'identity' | 'memory' | 'workflow' | 'config' | 'secret' | 'body' | 'artifact' | 'host' | 'volatile';
@@ -34,7 +32,29 @@ export interface ProfileData {
   readonly start: readonly (readonly string[])[];
   readonly requires: readonly { readonly tool: string; readonly version?: string }[];
   readonly bodyDirectory?: string;
+  /** Layouts: each a list of globs that all find something. */
+  readonly detect?: readonly (readonly string[])[];
+  /** What belongs to the agent and lies outside of its root. */
+  readonly outside?: readonly { readonly path: string; readonly class: FileClass; readonly about: string }[];
+  /** Where absolute paths stand that a move makes wrong. */
+  readonly relocate?: readonly Relocation[];
+  /** What is done once on the new host. */
+  readonly onMove?: readonly MoveAction[];
+  /** What a person has to do again on the new host. */
+  readonly redo?: readonly { readonly match: string; readonly about: string }[];
 }
+
+/** Files, columns or names in which absolute paths stand. */
+export type Relocation =
+  | { readonly match: string; readonly as: 'json'; readonly keys?: readonly string[] }
+  | { readonly match: string; readonly as: 'text' | 'slug' }
+  | { readonly match: string; readonly as: 'sqlite'; readonly columns: readonly string[] };
+
+/** What is done to files on the new host, and why. */
+export type MoveAction =
+  | { readonly do: 'drop' | 'hold'; readonly match: string; readonly about: string }
+  | { readonly do: 'advance'; readonly match: string; readonly key: string; readonly about: string }
+  | { readonly do: 'clear'; readonly match: string; readonly table: string; readonly about: string };
 
 /** What a profile says of a path. */
 export interface Classification {
@@ -48,26 +68,10 @@ export interface Classification {
 export interface Profile {
   readonly data: ProfileData;
   readonly digest: Digest;
+  /** Whether it does not come with the program. */
+  readonly isOwn: boolean;
   /** Classifies a path; `header` is what the first bytes of a file say, where they were looked at. */
   classify(path: string, header?: FileHeader): Classification;
-}
-
-const BUILT_IN: readonly unknown[] = [native, generic];
-
-/** Loads a profile that comes with the program; throws PROFILE_UNKNOWN. */
-export function loadProfile(name: string): Profile {
-  const names = BUILT_IN.map((one) => (one as ProfileData).name);
-  const data = BUILT_IN[names.indexOf(name)];
-  if (data === undefined)
-    throw new AgentError('PROFILE_UNKNOWN', `there is no profile '${name}'`, {
-      hints: [{ command: 'agent init --profile generic', effect: `known: ${names.join(', ')}, and files of your own` }],
-    });
-  return compileProfile(data);
-}
-
-/** The profile of the program with this digest, or null. */
-export function builtInProfile(digest: Digest): Profile | null {
-  return BUILT_IN.map(compileProfile).find((one) => one.digest === digest) ?? null;
 }
 
 function compileRule(match: string): RegExp {
@@ -81,17 +85,22 @@ function compileRule(match: string): RegExp {
   }
 }
 
-/** Checks a profile's data and makes it ready to classify. */
-export function compileProfile(value: unknown): Profile {
-  if (!profileValid(value))
-    throw new AgentError('PROFILE_UNKNOWN', 'this is no profile: it does not fit schemas/profile.schema.json', {
-      hints: [{ command: 'agent init --profile generic' }],
-    });
+/** Checks a profile's data and makes it ready to classify; throws PROFILE_UNKNOWN. */
+export function compileProfile(value: unknown, { isOwn = true }: { readonly isOwn?: boolean } = {}): Profile {
+  if (!profileValid(value)) {
+    const at = profileValid.errors?.[0];
+    throw new AgentError(
+      'PROFILE_UNKNOWN',
+      `this is no profile: ${at === undefined ? 'it' : `'${at.instancePath === '' ? '/' : at.instancePath}' (${at.keyword})`} does not fit schemas/profile.schema.json`,
+      { hints: [{ command: 'agent profile new NAME', effect: 'writes one that fits, to go on from' }] },
+    );
+  }
   const data = value as ProfileData;
   const rules = data.rules.map((rule) => ({ rule, pattern: compileRule(rule.match) }));
   return {
     data,
     digest: digestOf(canonical(data as unknown as Json)),
+    isOwn,
     classify(path, header) {
       let flags: readonly string[] = [];
       for (const { rule, pattern } of rules) {
@@ -104,3 +113,20 @@ export function compileProfile(value: unknown): Profile {
     },
   };
 }
+
+/** The profile that data of a user's file goes on from; null where it stands for itself. */
+export function baseOf(value: unknown): string | null {
+  return profileExtensionValid(value) ? (value as { readonly extends: string }).extends : null;
+}
+
+type Extension = Partial<Omit<ProfileData, 'format' | 'name'>> & Pick<ProfileData, 'format' | 'name'> & { readonly extends: string };
+
+/** A profile of a user's own that goes on from another: its rules come first, its lists are added, the rest takes the other's place. */
+export function extendProfile(value: unknown, base: ProfileData): ProfileData {
+  const { extends: _, ...own } = value as Extension;
+  const joined = <Key extends (typeof JOINED)[number]>(key: Key): Pick<ProfileData, Key> =>
+    ({ [key]: [...(own[key] ?? []), ...(base[key] ?? [])] }) as unknown as Pick<ProfileData, Key>;
+  return Object.assign({ ...base, ...own }, ...JOINED.filter((key) => (own[key] ?? base[key]) !== undefined).map(joined)) as ProfileData;
+}
+
+const JOINED = ['rules', 'detect', 'outside', 'relocate', 'onMove', 'redo', 'stop', 'start', 'requires'] as const;

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { restore } from '../../src/actions/restore.ts';
 import { restoreTo } from '../../src/actions/restore-to.ts';
@@ -40,7 +40,7 @@ function writers(paths: readonly string[]): { readonly ended: () => Promise<void
       }),
     );
   };
-  afterEach(ended);
+  onTestFinished(ended);
   return { ended };
 }
 

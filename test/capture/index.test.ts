@@ -17,10 +17,10 @@ import { ScanIndexReader, ScanIndexWriter } from '../../src/capture/index/scan-i
 import { scan, type ScanResult } from '../../src/capture/scan.ts';
 import { digestOf } from '../../src/core/digest.ts';
 import { ownThread } from '../../src/core/threads/job.ts';
-import { loadProfile } from '../../src/profile/profile.ts';
+import { loadProfile } from '../../src/profile/built-in.ts';
 import { temporary } from '../support/tree.ts';
 
-const profile = loadProfile('native');
+const profile = await loadProfile('native');
 const MANIFEST = digestOf('a state');
 /** Far enough ahead that no change counts as one of this very tick. */
 const clock = { now: () => Date.now() + 1000, sleep: () => Promise.resolve() };

@@ -6,7 +6,7 @@ import { digestOf, type Digest } from '../../src/core/digest.ts';
 import { carryOver } from '../../src/install/carry.ts';
 import { planStage, stageTree, type StagedTree } from '../../src/install/stage.ts';
 import { walkTree } from '../../src/manifest/tree.ts';
-import { loadProfile } from '../../src/profile/profile.ts';
+import { loadProfile } from '../../src/profile/built-in.ts';
 import { temporary } from '../support/tree.ts';
 
 /** A tree made by hand, as a stranger would. */
@@ -97,12 +97,12 @@ describe('a hostile tree', () => {
     expect((await planStage(forge.tree([forge.page(names.map((name) => file(name, empty, 0)))]), COMPLETE)).collisions).toHaveLength(2);
   });
 
-  test('does not send a carried file elsewhere by a link in its place', () => {
+  test('does not send a carried file elsewhere by a link in its place', async () => {
     const directory = temporary();
     for (const path of ['old/private/secrets', 'staged/private', 'elsewhere']) mkdirSync(join(directory, path), { recursive: true });
     writeFileSync(join(directory, 'old/private/secrets/chat.env'), 'canary-3f9a1c');
     symlinkSync(join(directory, 'elsewhere'), join(directory, 'staged/private/secrets'));
-    expect(carryOver(join(directory, 'old'), join(directory, 'staged'), loadProfile('native'))).toEqual([]);
+    expect(carryOver(join(directory, 'old'), join(directory, 'staged'), await loadProfile('native'))).toEqual([]);
     expect(existsSync(join(directory, 'elsewhere/chat.env'))).toBe(false);
     expect(readFileSync(join(directory, 'old/private/secrets/chat.env'), 'utf8')).toBe('canary-3f9a1c');
   });

@@ -7,7 +7,7 @@ import { scan } from '../../src/capture/scan.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { digestOf } from '../../src/core/digest.ts';
 import { ownThread, type Threads } from '../../src/core/threads/job.ts';
-import { loadProfile } from '../../src/profile/profile.ts';
+import { loadProfile } from '../../src/profile/built-in.ts';
 import { createThreads } from '../../src/providers/threads.ts';
 import { ENCODE_FRAME, decodeFrame } from '../../src/store/packs/frame.ts';
 import { READ_PACK } from '../../src/store/packs/pack-jobs.ts';
@@ -81,7 +81,7 @@ describe('threads', () => {
     const root = join(temporary(), 'ada');
     mkdirSync(root);
     for (let at = 0; at < 12_000; at++) writeFileSync(join(root, `${String(at)}.md`), `note ${String(at)}\n`.repeat(at % 50));
-    const options = { root, rootName: 'main', profile: loadProfile('native'), putTree: () => Promise.resolve() };
+    const options = { root, rootName: 'main', profile: await loadProfile('native'), putTree: () => Promise.resolve() };
     const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
     const alone = await scan({ ...options, clock, threads: ownThread });
     const together = await scan({ ...options, clock, threads: createThreads(WORKER, 2) });

@@ -37,6 +37,8 @@ export function testHost(
     hostDirectory: join(directory, `host-${name}`),
     start: { directory: options.root ?? directory, exact: false },
     cwd: options.root ?? directory,
+    profileDirectory: join(directory, `config-${name}`, 'perdure', 'profiles'),
+    home: join(directory, name),
     progress: () => undefined,
     fileSystem: fileSystemOf,
     sqlite: sqliteProgram,

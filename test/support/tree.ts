@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 
 /** A temporary directory for one test. */
 export function temporary(): string {
   const directory = mkdtempSync(join(tmpdir(), 'perdure-test-'));
-  afterEach(() => {
+  onTestFinished(() => {
     rmSync(directory, { recursive: true, force: true });
   });
   return directory;

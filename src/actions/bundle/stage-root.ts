@@ -33,7 +33,7 @@ export interface StageSource {
 /** Writes tree and control directory into the staging directory, checks the tree from disk, and makes both durable. */
 export async function stageRoot(ports: Ports, prepared: StageSource, paths: SwapPaths): Promise<void> {
   const { state, tree, target, bundle, readers } = prepared;
-  const profile = profileOfFacts(state.facts);
+  const profile = await profileOfFacts(state.facts);
   await ports.files.makeDirectory(dirname(paths.staging));
   await mkdir(paths.staging, { mode: 0o700 });
   try {

@@ -25,6 +25,10 @@ export interface Ports {
   readonly start: { readonly directory: string; readonly exact: boolean };
   /** The directory from which relative paths of arguments are taken: that of `-C`, or the current one. */
   readonly cwd: string;
+  /** The directory of profiles of a user's own. */
+  readonly profileDirectory: string;
+  /** The account's home directory. */
+  readonly home: string;
   readonly progress: Progress;
   /** The means to read databases that are in use; null where there is none. */
   readonly sqlite: () => Promise<Sqlite | null>;

@@ -3,7 +3,7 @@ import { columns, count, firstLines, showBytes } from '../text.ts';
 import { word } from '../../core/shell.ts';
 
 /** Says what came of `agent init`, for a person. */
-export function initData({ session, profile, survey, kit, warnings }: InitResult): unknown {
+export function initData({ session, profile, survey, elsewhere, kit, warnings }: InitResult): unknown {
   const { classes, ...rest } = survey;
   return {
     agent: session.state.agent,
@@ -12,14 +12,15 @@ export function initData({ session, profile, survey, kit, warnings }: InitResult
     profile,
     kit,
     warnings,
+    elsewhere,
     classes: Object.fromEntries(classes),
     ...rest,
   };
 }
 
 /** Says what came of `agent init`, for a person. */
-export function initText({ session, profile, survey, kit }: InitResult, directory: string): string {
-  const { classes, special, unclassified, databases, outside } = survey;
+export function initText({ session, profile, survey, elsewhere, kit }: InitResult, directory: string): string {
+  const { classes, special, unclassified, databases, outside, mixed } = survey;
   const rows = [...classes]
     .filter(([name]) => name !== 'volatile' && name !== 'host')
     .map(([name, { files, bytes }]): readonly [string, string] => [`  ${name}`, `${count(files, 'file')}, ${showBytes(bytes)}`]);
@@ -39,7 +40,19 @@ export function initText({ session, profile, survey, kit }: InitResult, director
             5,
           ),
         ]),
-    ...(databases.length === 0 ? [] : [`databases, copied whole only while nothing writes: ${firstLines(databases, 3).join(', ')}`]),
+    ...(databases.length === 0
+      ? []
+      : [`databases, copied by SQLite itself while something writes: ${firstLines(databases, 3).join(', ')}`]),
+    ...(mixed.length === 0 ? [] : [`hold credentials beside what they are, and travel with the rest: ${firstLines(mixed, 5).join(', ')}`]),
+    ...(elsewhere.length === 0
+      ? []
+      : [
+          'belongs to the agent, lies elsewhere and is not captured:',
+          ...firstLines(
+            elsewhere.map(({ path, class: kind, about }) => `  ${path} (${kind}): ${about}`),
+            8,
+          ),
+        ]),
     ...(outside.length === 0
       ? []
       : [
@@ -49,7 +62,7 @@ export function initText({ session, profile, survey, kit }: InitResult, director
             5,
           ),
         ]),
-    'not covered: extended attributes, ACLs, owners, and whatever of the agent lies outside this directory',
+    'not covered: extended attributes, ACLs, owners, and whatever else of the agent lies outside this directory',
     'nothing enforces the fence yet: start the agent with agent guard -- CMD',
     session.state.recovery.length === 0
       ? 'no recovery key: a lost host is a lost agent'

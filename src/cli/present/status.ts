@@ -10,7 +10,7 @@ export function ageNotes({ newest, standing, why }: StatusResult, limit: number)
 
 /** Says what came of `agent status`, for a person. */
 export function statusText(result: StatusResult): string {
-  const { name, agent, root, profile, seq, epoch, standing, why, holder, awaits, newest, changes, guards, next } = result;
+  const { name, agent, root, profile, seq, epoch, standing, why, holder, awaits, newest, changes, guards, elsewhere, next } = result;
   const facts = newest?.facts;
   const rows: (readonly [string, string])[] = [
     ['agent', `${name} ${agent.slice(0, 12)}, profile ${profile}, record ${String(seq)}`],
@@ -49,6 +49,17 @@ export function statusText(result: StatusResult): string {
         ? 'by nothing: no guard runs; a process outside of agent guard is not stopped'
         : guards.map((guard) => `guard ${String(guard.pid)} runs '${guard.command}'`).join('; '),
     ],
+    ...(elsewhere.length === 0
+      ? []
+      : ([
+          [
+            'elsewhere',
+            `not captured: ${firstLines(
+              elsewhere.map((one) => one.path),
+              3,
+            ).join(', ')}`,
+          ],
+        ] as const)),
   ];
   const changed = firstLines(
     (changes ?? []).map(({ kind, path }) => `  ${CHANGE_MARK[kind]} ${path}`),
