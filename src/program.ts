@@ -25,6 +25,8 @@ const commands: Program['commands'] = {
   pack: entry('write a bundle: all that travels, sealed', () => import('./commands/pack.ts')),
   rehydrate: entry('on the target: put the agent in place', () => import('./commands/rehydrate.ts')),
   promote: entry('on the target: take over, print the reply', () => import('./commands/promote.ts')),
+  rehome: entry('after a move: rewrite old paths, hold queues', () => import('./commands/rehome.ts')),
+  release: entry('put back what a rehome held', () => import('./commands/release.ts')),
   decline: entry('on the target: give the offer back, print the reply', () => import('./commands/decline.ts')),
   close: entry("bring the target's answer home", () => import('./commands/close.ts')),
   resume: entry('let the agent act again here', () => import('./commands/resume.ts')),
@@ -52,7 +54,7 @@ const commands: Program['commands'] = {
 const groups: Program['groups'] = [
   ['keep', ['init', 'checkpoint', 'pack', 'verify', 'restore', 'gc', 'descend']],
   ['look', ['status', 'log', 'show', 'diff', 'context', 'completion']],
-  ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'decline', 'close']],
+  ['move (in this order)', ['invite', 'fence', 'pack', 'rehydrate', 'promote', 'close', 'rehome', 'release', 'decline']],
   ['when something is lost', ['recover', 'revoke']],
   ['keys', ['keys list', 'keys add', 'keys remove', 'keys rotate', 'keys check', 'keys custody']],
   ['layouts', ['profile list', 'profile test', 'profile explain', 'profile new', 'profile allow']],

@@ -5,6 +5,8 @@ import type { SignedRecord } from '../ledger/record.ts';
 import { appendRecord } from './session/append-record.ts';
 import { checkOpened, checkSealed } from './state/check-store.ts';
 import { recipientFor } from './sealed/store-keys.ts';
+import { moveNote, noteMoved, placeHere } from './home/due.ts';
+import type { Facts } from '../manifest/facts.ts';
 import { compareLive } from './state/live-tree.ts';
 import type { Ports } from './session/ports.ts';
 import { OLD_TREE, hasHost, openRoot, type HostSession } from './session/session.ts';
@@ -21,6 +23,8 @@ export interface AnswerResult {
   /** False where the same answer had been given before. */
   readonly recorded: boolean;
   readonly missingSecrets: readonly string[];
+  /** Whether its files are written for another place, so that it has to be made one of this first. */
+  readonly moved: boolean;
 }
 
 /** Takes over: the only promotion point. Every byte of store and tree is checked against the offered state before. */
@@ -35,11 +39,18 @@ export async function promote(ports: Ports): Promise<AnswerResult> {
       throw new AgentError('OFFER_EXPIRED', `the offer of '${session.name}' ended at ${offer.notAfter}`, {
         hints: [{ command: 'agent decline', effect: 'its reply lets the source act again' }],
       });
-    const missingSecrets = await checkOffered(session);
+    const { missingSecrets, facts } = await checkOffered(session);
+    await noteMoved(session, facts, { here: placeHere(session), profile: await readProfile(session) });
     const after = await appendRecord(session, { kind: 'promote', offer: offer.digest, recipient: recipientFor(host, state) });
     // Of the trees that were replaced here the last one stays; those before it belong to moves that were promoted long ago.
     await session.ports.files.removeTree(join(session.control, OLD_TREE, CONTROL, OLD_TREE));
-    return { session: after, reply: replyOf(after, lastRecord(after)), recorded: true, missingSecrets };
+    return {
+      session: after,
+      reply: replyOf(after, lastRecord(after)),
+      recorded: true,
+      missingSecrets,
+      moved: (await moveNote(after).read()) !== null,
+    };
   });
 }
 
@@ -51,7 +62,7 @@ export async function decline(ports: Ports): Promise<AnswerResult> {
     const { offer } = session.state;
     if (offer === null) throw new AgentError('INTERNAL', 'an offer vanished under the lock');
     const after = await appendRecord(session, { kind: 'decline', offer: offer.digest });
-    return { session: after, reply: replyOf(after, lastRecord(after)), recorded: true, missingSecrets: [] };
+    return { session: after, reply: replyOf(after, lastRecord(after)), recorded: true, missingSecrets: [], moved: false };
   });
 }
 
@@ -63,10 +74,10 @@ async function givenAnswer(ports: Ports, kind: 'promote' | 'decline'): Promise<A
     ({ record }) => record.kind === 'promote' || record.kind === 'decline' || record.kind === 'offer',
   );
   if (last?.record.kind !== kind || last.record.by !== session.host.key.publicKey) return null;
-  return { session, reply: replyOf(session, last), recorded: false, missingSecrets: [] };
+  return { session, reply: replyOf(session, last), recorded: false, missingSecrets: [], moved: (await moveNote(session).read()) !== null };
 }
 
-async function checkOffered(session: HostSession): Promise<readonly string[]> {
+async function checkOffered(session: HostSession): Promise<{ readonly missingSecrets: readonly string[]; readonly facts: Facts }> {
   const { ports, reader, state, host, root } = session;
   // Every signature again, whatever this host verified before.
   const { chain } = await openRoot(ports, root, { trusting: false });
@@ -92,7 +103,7 @@ async function checkOffered(session: HostSession): Promise<readonly string[]> {
         ],
       },
     );
-  return missingSecrets;
+  return { missingSecrets, facts: opened.facts };
 }
 
 function replyOf({ host, state }: HostSession, { line }: SignedRecord): string {

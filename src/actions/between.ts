@@ -37,7 +37,7 @@ export async function verifyBetween(ports: Ports, range: string): Promise<Betwee
   const { identity, body } = (await profileOfFacts(before)).data;
   const lines = [
     governed('I1 identity', { before, after, name: 'identity', rule: identity, declared: declared.has('identity-update') }),
-    await memory(session, { from, to, declared: declared.has('memory-repair') }),
+    await memory(session, { from, to, declared: declared.has('memory-repair') || declared.has('rehome') }),
     governed('I3 body', { before, after, name: 'body', rule: body, declared: declared.has('evolve') }),
   ];
   return { from: from.seq, to: to.seq, lines, status: lines.every((line) => line.ok) ? STATUS.done : STATUS.invariant };
@@ -89,5 +89,5 @@ async function memory(
   const [first, ...more] = await memoryAlarms(compareTrees(before, after), { before: before.get, after: after.get });
   if (first === undefined) return { name: 'I2 memory', ok: true, text: 'continued' };
   const what = `${first.code}: ${first.subject}${more.length === 0 ? '' : ` and ${String(more.length)} more`}`;
-  return { name: 'I2 memory', ok: declared, text: declared ? `${what}; declared as repair` : what };
+  return { name: 'I2 memory', ok: declared, text: declared ? `${what}; declared` : what };
 }

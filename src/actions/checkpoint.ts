@@ -35,8 +35,8 @@ export interface CheckpointOptions {
   readonly declare?: readonly Declaration[];
   /** Signs a declaration, too, where the policy asks for it. */
   readonly custodian?: Custodian | undefined;
-  /** The older state that the tree was put back to, which is then what the record says. */
-  readonly restored?: { readonly manifest: Digest; readonly alarms: readonly Finding[] };
+  /** The older state that the tree was put back to, which is then what the record says; `home` where it is at home as that was. */
+  readonly restored?: { readonly manifest: Digest; readonly alarms: readonly Finding[]; readonly home?: Facts | null };
 }
 
 /** What a checkpoint did. */
@@ -79,7 +79,7 @@ interface Base {
 export async function capture(session: HostSession, options: CheckpointOptions): Promise<CheckpointResult> {
   const { ports, control, root, state } = session;
   const { files, processes, clock, threads } = ports;
-  if (options.restored === undefined) await refuseUnfinished(session);
+  if (options.restored === undefined) await refuseUnfinished(session, { moving: options.declare?.includes('rehome') === true });
   const profile = await readProfile(session);
   // A tree in which nothing changed puts nothing: then no pack is opened.
   let opened: Promise<Base> | null = null;
@@ -174,7 +174,14 @@ async function record(
   const declared = options.restored === undefined ? (options.declare ?? []) : declaredByRestore(session.state);
   const alarms = await alarmsOf(previous, seen, { profile, declared });
   const open = [...alarms.open, ...(options.restored?.alarms ?? [])];
-  const facts = await factsOf(session, seen, { previous, profile, alarms: open, message: options.message });
+  const facts = await factsOf(session, seen, {
+    previous,
+    profile,
+    alarms: open,
+    message: options.message,
+    moved: declared.includes('rehome'),
+    home: options.restored?.home ?? previous?.facts ?? null,
+  });
   const { secret } = store.writers;
   const secretPacks =
     found.secrets === null || found.secrets.length === 0 || sameSecrets(previous, found)
@@ -198,7 +205,7 @@ function draftOf(manifest: Digest, { restored, declare = [] }: CheckpointOptions
 
 /** A restore declares what it changes, but for what a recovery key must sign. */
 function declaredByRestore({ policy }: LedgerState): readonly Declaration[] {
-  return DECLARATIONS.filter((one) => !policy.cosigned.includes(one));
+  return DECLARATIONS.filter((one) => one !== 'rehome' && !policy.cosigned.includes(one));
 }
 
 /**

@@ -12,6 +12,7 @@ import { endFamily } from './guarded/guard-end.ts';
 import type { Ports } from './session/ports.ts';
 import { refusal } from './session/refusal.ts';
 import { assertMay } from './session/may.ts';
+import { refuseMoved } from './home/due.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
 import { openRoot, openSession, type HostSession } from './session/session.ts';
 import { underLock } from './session/writer.ts';
@@ -41,6 +42,7 @@ export async function guard(ports: Ports, options: GuardOptions): Promise<number
   const opened = await openSession(ports);
   // A refusal needs no registration; this look is only for a short way to it.
   await refuseUnfinished(assertMay(opened, 'act'));
+  await refuseMoved(opened);
   const mark = `PERDURE_GUARD=${ports.random(12).toString('hex')}`;
   const scope = createScope(`perdure-${String(ports.processes.self.pid)}-${mark.slice(-8)}`);
   const note: GuardNote = {

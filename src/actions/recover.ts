@@ -100,7 +100,7 @@ export async function recover(ports: Ports, options: RecoverOptions): Promise<Re
             { command: 'agent recover BUNDLE DIR --kit FILE', effect: 'the same again says what is given up then; nothing was changed' },
           ],
         });
-      const { oldTree, path } = await install(ports, { opened, bundle, target, directory: options.directory });
+      const { oldTree, path } = await install(ports, { opened, bundle, target, host, directory: options.directory });
       const session = { ...((await openRoot(ports, path)) as HostSession), name: opened.state.facts.name };
       const after = await takeOver(session, { host, identities, custodian, reason, dropped: plan.dropped, manifest: opened.state.digest });
       return { ...plan, session: after, path, plan: opened.plan, recorded: true, oldTree };
@@ -122,16 +122,22 @@ function refuseReplaced({ state }: Chain, memory: AgentMemory | null, name: stri
 /** Puts the tree in place, where it is a replica until the record is written. */
 async function install(
   ports: Ports,
-  prepared: { readonly opened: OpenedBundle; readonly bundle: Bundle; readonly target: TargetPlace; readonly directory: string },
+  prepared: {
+    readonly opened: OpenedBundle;
+    readonly bundle: Bundle;
+    readonly target: TargetPlace;
+    readonly directory: string;
+    readonly host: Host;
+  },
 ): Promise<{ readonly path: string; readonly oldTree: string | null }> {
-  const { opened, bundle } = prepared;
+  const { opened, bundle, host } = prepared;
   const paths = swapPaths(prepared.target.path);
   const finish = (): void => {
     finishRoot(paths.target, mainRoot(opened.state.facts));
   };
   await recoverSwap(ports.files, paths, finish);
   const target = await lookAtTarget(ports, prepared.directory, { agent: bundle.chain.state.agent, overAny: true });
-  const source = { ...opened, bundle, target };
+  const source = { ...opened, bundle, target, host };
   if (!(await isThere(ports, source))) {
     await stageRoot(ports, source, paths);
     await swapIn(ports.files, paths, finish);

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { writersOf } from '../capture/quiet.ts';
 import { AgentError } from '../core/errors.ts';
 import { ROOT_PATH, parseRelPath, showName, type RelPath } from '../core/name.ts';
 import type { StagedTree } from '../install/stage.ts';
@@ -6,7 +7,9 @@ import type { TreeSide } from '../manifest/compare.ts';
 import { databaseOf } from '../manifest/sidecars.ts';
 import { findEntry } from '../manifest/tree.ts';
 import { mainRoot, sideOf, type OpenState } from './state/open-state.ts';
-import type { Session } from './session/session.ts';
+import { liveGuards } from './guarded/guards.ts';
+import { readProfile } from './session/root-profile.ts';
+import type { HostSession, Session } from './session/session.ts';
 import { word } from '../core/shell.ts';
 
 /** Paths that are in the state, or in the newest one; throws PATH_UNKNOWN. */
@@ -55,4 +58,19 @@ export function treeOf(state: OpenState, side: TreeSide): StagedTree {
     get: side.get,
     secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
   };
+}
+
+/** Refuses while something runs or writes: what it has in memory would go over what is put back. */
+export async function refuseActivity(session: HostSession, verb: 'restore' | 'rehome' | 'release'): Promise<void> {
+  const [guard] = liveGuards(session);
+  if (guard !== undefined)
+    throw new AgentError('GUARD_RUNNING', `guard ${String(guard.pid)} runs '${guard.command}' in '${session.name}'`, {
+      hints: [{ command: 'agent fence', effect: `ends it; a ${verb} may go on while the agent is fenced, then agent resume` }],
+    });
+  const { writers } = writersOf({ root: session.root, profile: await readProfile(session), processes: session.ports.processes });
+  const [writer] = writers;
+  if (writer !== undefined)
+    throw new AgentError('WRITER_FOUND', `process ${String(writer.pid)} (${writer.program}) has '${writer.path}' open for writing`, {
+      hints: [{ command: `kill ${String(writer.pid)}`, effect: `then ${verb} again; nothing was changed` }],
+    });
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { findActivity, writersOf } from '../capture/quiet.ts';
+import { findActivity } from '../capture/quiet.ts';
 import { AgentError } from '../core/errors.ts';
 import { ROOT_PATH, showName, type RelPath } from '../core/name.ts';
 import { applyTree, findObstacle, type Application } from '../install/apply.ts';
@@ -10,13 +10,13 @@ import type { Finding } from '../manifest/facts.ts';
 import { selectTree } from '../manifest/select.ts';
 import type { FileClass } from '../profile/profile.ts';
 import { capture, type CheckpointOptions } from './checkpoint.ts';
+import { noteMoved, placeHere } from './home/due.ts';
 import { progressOf } from './session/progress.ts';
-import { liveGuards } from './guarded/guards.ts';
 import { mainRoot, sideOf, type OpenState } from './state/open-state.ts';
 import { assertMay } from './session/may.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading } from './state/read-state.ts';
-import { isWithin, known, relative, treeOf } from './restore-paths.ts';
+import { isWithin, known, refuseActivity, relative, treeOf } from './restore-paths.ts';
 import { findState, type StateName } from './state/revision.ts';
 import { readProfile } from './session/root-profile.ts';
 import type { HostSession } from './session/session.ts';
@@ -69,7 +69,7 @@ export async function restore(
   const { opened, chosen, paths, plan } = await prepare(ports, options);
   if (plan.changes.length > 0 || (await restoreNote(opened).read()) !== null) await options.confirm(plan);
   return withWriter(ports, 'restore', async (locked) => {
-    await refuseActivity(locked);
+    await refuseActivity(locked, 'restore');
     const note = restoreNote(locked);
     const begun = await note.read();
     // What an interrupted restore left is a mixture; it is recorded as what it is, since somebody may have worked on it.
@@ -79,7 +79,15 @@ export async function restore(
     const application = await applicationOf(before, changes);
     await note.write({ seq: chosen.seq, paths, before: begun?.before ?? before.state.manifestSeq ?? chosen.seq });
     await apply(before, { target: changes.target, application });
-    const after = await capture(before, { restored: { manifest: changes.target.digest, alarms: alarmsAfter(changes, options) } });
+    const after = await capture(before, {
+      restored: {
+        manifest: changes.target.digest,
+        alarms: alarmsAfter(changes, options),
+        home: paths.length === 0 ? changes.target.facts : null,
+      },
+    });
+    if (paths.length === 0)
+      await noteMoved(after.session, changes.target.facts, { here: placeHere(after.session), profile: await readProfile(after.session) });
     await note.clear();
     return { ...now, session: after.session, recorded: after.recorded ? after.session.state.seq : null };
   });
@@ -104,7 +112,7 @@ async function prepare(
   { revision, paths: named }: RestoreOptions,
 ): Promise<{ readonly opened: HostSession; readonly chosen: StateName; readonly paths: readonly RelPath[]; readonly plan: RestorePlan }> {
   const opened = assertMay(await openSettled(ports), 'restore');
-  await refuseActivity(opened);
+  await refuseActivity(opened, 'restore');
   await refuseChanging(opened);
   const chosen = findState(opened, revision);
   const paths = named.map((path) => relative(opened, path));
@@ -181,21 +189,6 @@ async function apply(
   await applyTree(root, application);
   if (tree.pages.length > 0 && owns(ROOT_PATH)) finishRoot(root, mainRoot(target.facts));
   await ports.files.removeTree(staging);
-}
-
-/** Refuses while something runs or writes: what it has in memory would go over what is put back. */
-async function refuseActivity(session: HostSession): Promise<void> {
-  const [guard] = liveGuards(session);
-  if (guard !== undefined)
-    throw new AgentError('GUARD_RUNNING', `guard ${String(guard.pid)} runs '${guard.command}' in '${session.name}'`, {
-      hints: [{ command: 'agent fence', effect: 'ends it; a restore may go on while the agent is fenced, then agent resume' }],
-    });
-  const { writers } = writersOf({ root: session.root, profile: await readProfile(session), processes: session.ports.processes });
-  const [writer] = writers;
-  if (writer !== undefined)
-    throw new AgentError('WRITER_FOUND', `process ${String(writer.pid)} (${writer.program}) has '${writer.path}' open for writing`, {
-      hints: [{ command: `kill ${String(writer.pid)}`, effect: 'then restore again; nothing was changed' }],
-    });
 }
 
 /** Looks a second time after a second: whoever opens, appends and closes is seen only so. */

@@ -6,6 +6,9 @@ import { runHooks, type HookOutcome } from './hooks.ts';
 import type { Ports } from './session/ports.ts';
 import { assertMay } from './session/may.ts';
 import type { HostSession } from './session/session.ts';
+import { moveNote, noteMoved, placeHere } from './home/due.ts';
+import { readProfile } from './session/root-profile.ts';
+import { readFacts } from './state/read-state.ts';
 import { readersOf } from './sealed/store-keys.ts';
 import { openSettled, withWriter } from './session/writer.ts';
 
@@ -42,11 +45,16 @@ export async function resume(ports: Ports, { assert, reason }: ResumeOptions): P
     const sealed = (await seal([Buffer.from(reason ?? '')], readersOf(session, 'main'))).toString('base64');
     const seen = session.pending === null ? session.memory?.seen : { seq: session.pending.record.seq, digest: session.pending.digest };
     const forsaken = assert === 'accept-loss' && seen !== undefined ? { forsaken: { seq: seen.seq, digest: seen.digest } } : {};
-    return started(await appendRecord(session, { kind: 'resume', asserted: assert, sealed, ...forsaken }));
+    const after = await appendRecord(session, { kind: 'resume', asserted: assert, sealed, ...forsaken });
+    const facts = after.state.manifest === null ? null : await readFacts(after, after.state.manifest);
+    if (facts !== null) await noteMoved(after, facts, { here: placeHere(after), profile: await readProfile(after) });
+    return started(after);
   });
 }
 
 /** What came of a record by which the agent may act again: the profile's start commands run. */
 export async function started(session: HostSession): Promise<ResumeResult> {
-  return { session, recorded: true, hooks: await runHooks(session, 'start') };
+  // What came from elsewhere does not start before it is at home here.
+  const isMoved = (await moveNote(session).read()) !== null;
+  return { session, recorded: true, hooks: isMoved ? 'none' : await runHooks(session, 'start') };
 }

@@ -9,7 +9,8 @@ import { outsideOf, type Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading, readFacts } from './state/read-state.ts';
 import { explainObstacle, hostLabel } from './session/refusal.ts';
-import { openSession, type Session } from './session/session.ts';
+import { homeHints, movedFrom, placeHere } from './home/due.ts';
+import { hasHost, openSession, type Session } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
 
@@ -24,6 +25,8 @@ export interface StatusResult {
   /** `ACTIVE`, or what stands between this host and acting. */
   readonly standing: string;
   readonly why: string;
+  /** The place that its files are written for, where that is another one. */
+  readonly home: string | null;
   readonly holder: string;
   readonly awaits: string | null;
   readonly newest: { readonly at: string; readonly seq: number; readonly age: number; readonly facts: Facts | null } | null;
@@ -54,6 +57,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
       throw error;
     },
   );
+  const moved = mine && hasHost(session) && facts !== null ? (movedFrom(facts, placeHere(session), profile)?.root ?? null) : null;
   const promotable = view !== null && decide(state, view, 'promote').allowed;
   const explained = obstacle === null ? null : explainObstacle(session, obstacle);
   return {
@@ -64,6 +68,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
     seq: chain.state.seq,
     epoch: state.epoch,
     standing: obstacle ?? unfinished?.code ?? 'ACTIVE',
+    home: moved,
     why: explained?.message ?? unfinished?.message ?? 'this host holds the agent, and this is its root',
     holder: hostLabel(session, state.holder),
     awaits:
@@ -82,13 +87,15 @@ export async function status(ports: Ports): Promise<StatusResult> {
         ]
       : mine && unfinished !== null
         ? unfinished.hints
-        : mine
-          ? nextWhenActive({
-              changed: last === undefined || (changes?.length ?? 0) > 0,
-              alarms: facts?.alarms ?? [],
-              guarded: guards.length > 0,
-            })
-          : (explained?.hints ?? []),
+        : mine && moved !== null
+          ? homeHints(session.root)
+          : mine
+            ? nextWhenActive({
+                changed: last === undefined || (changes?.length ?? 0) > 0,
+                alarms: facts?.alarms ?? [],
+                guarded: guards.length > 0,
+              })
+            : (explained?.hints ?? []),
   };
 }
 

@@ -49,6 +49,9 @@ export const CODE_PAGES: Readonly<Record<ErrorCode, string>> = {
   WRITER_FOUND: 'A process has a file of the agent open for writing. Stop it, then the same command again.',
   TREE_CHANGING: 'Files change and nobody was found to have them open. Stop what writes, then the same command again.',
   RACE_LOST: 'Another process wrote at the same moment and was first. agent status shows what it did.',
+  REHOME_DUE:
+    'The agent came from another place, and its files name that one. agent rehome makes it one of this place: it rewrites paths, holds\nqueues and drops leases, as the profile says, and records that. --dry-run shows it, --as-is leaves all as it is.',
+  REHOME_UNFINISHED: 'A rehome was interrupted, and the tree is a mixture that is not to be recorded. agent rehome finishes it.',
   RESTORE_UNFINISHED:
     'A restore was interrupted, and the tree is a mixture of two states that is not to be recorded. The same restore again finishes it;\nagent restore HEAD goes back to what was recorded before it.',
   KEY_UNFIT:

@@ -13,7 +13,7 @@ export type Epoch = Brand<number, 'Epoch'>;
 /** What a checkpoint can declare: a change that would else raise an alarm. */
 export type Declaration = (typeof DECLARATIONS)[number];
 /** All declarations. */
-export const DECLARATIONS = ['identity-update', 'evolve', 'memory-repair'] as const;
+export const DECLARATIONS = ['identity-update', 'evolve', 'memory-repair', 'rehome'] as const;
 
 /** What a policy can ask a recovery key's signature for: a declared change, a change of readers, an offer, states given up. */
 export type CosignedKind = Declaration | 'keys' | 'offer' | 'gc';

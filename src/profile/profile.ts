@@ -47,12 +47,14 @@ export interface ProfileData {
 /** Files, columns or names in which absolute paths stand. */
 export type Relocation =
   | { readonly match: string; readonly as: 'json'; readonly keys?: readonly string[] }
-  | { readonly match: string; readonly as: 'text' | 'slug' }
+  | { readonly match: string; readonly as: 'text' }
+  | { readonly match: string; readonly as: 'slug' }
   | { readonly match: string; readonly as: 'sqlite'; readonly columns: readonly string[] };
 
 /** What is done to files on the new host, and why. */
 export type MoveAction =
-  | { readonly do: 'drop' | 'hold'; readonly match: string; readonly about: string }
+  | { readonly do: 'drop'; readonly match: string; readonly about: string }
+  | { readonly do: 'hold'; readonly match: string; readonly table?: string; readonly about: string }
   | { readonly do: 'advance'; readonly match: string; readonly key: string; readonly about: string }
   | { readonly do: 'clear'; readonly match: string; readonly table: string; readonly about: string };
 
@@ -63,6 +65,9 @@ export interface Classification {
   /** The rule that matched, or null where none did. */
   readonly rule: string | null;
 }
+
+/** What is appended to the name of a file or directory that is set aside after a move. */
+export const HELD = '.perdure-held';
 
 /** A profile that can classify. */
 export interface Profile {
@@ -101,7 +106,9 @@ export function compileProfile(value: unknown, { isOwn = true }: { readonly isOw
     data,
     digest: digestOf(canonical(data as unknown as Json)),
     isOwn,
-    classify(path, header) {
+    classify(given, header) {
+      // What is set aside is what it was.
+      const path = given.includes(HELD) ? given.replace(HELD_NAME, '') : given;
       let flags: readonly string[] = [];
       for (const { rule, pattern } of rules) {
         if (!pattern.test(path) || (rule.header !== undefined && rule.header !== header)) continue;
@@ -128,5 +135,8 @@ export function extendProfile(value: unknown, base: ProfileData): ProfileData {
     ({ [key]: [...(own[key] ?? []), ...(base[key] ?? [])] }) as unknown as Pick<ProfileData, Key>;
   return Object.assign({ ...base, ...own }, ...JOINED.filter((key) => (own[key] ?? base[key]) !== undefined).map(joined)) as ProfileData;
 }
+
+/** The end of such a name. */
+const HELD_NAME = /\.perdure-held(?=\/|$)/g;
 
 const JOINED = ['rules', 'detect', 'outside', 'relocate', 'onMove', 'redo', 'stop', 'start', 'requires'] as const;

@@ -36,6 +36,24 @@ export interface Sqlite {
    * lies beside it; what a crash left there is brought to its end, so that only a copy may have it.
    */
   facts(path: string, limit: number): Promise<DatabaseFacts | null>;
+  /**
+   * Changes a database that nobody else has: text of columns is put through `rewrite`, tables are emptied, in one transaction; a
+   * table or column that is not there is passed over. Afterwards it is one file without a log. Throws what SQLite said.
+   */
+  change(path: string, changes: DatabaseChanges): Promise<void>;
+  /** Puts the rows of a holder beside a database back into its tables, all or none; throws what SQLite said. */
+  giveBack(path: string, holder: string): Promise<void>;
+}
+
+/** What is changed in a database. */
+export interface DatabaseChanges {
+  /** `table.column`. */
+  readonly columns: readonly string[];
+  readonly rewrite: (text: string) => string;
+  readonly cleared: readonly string[];
+  /** Tables whose rows go into another database, a file that does not exist yet, beside this one. */
+  readonly held: readonly string[];
+  readonly holder: string;
 }
 
 /** So many databases are open at a time: each is a process. */
@@ -55,6 +73,8 @@ export async function sqliteProgram(): Promise<Sqlite | null> {
           return done;
         },
         facts: factsOf,
+        change,
+        giveBack,
       };
 }
 
@@ -91,7 +111,7 @@ async function factsOf(path: string, limit: number): Promise<DatabaseFacts | nul
       `SELECT json_quote(name) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT ${String(MOST_TABLES)};`,
     );
     const tables = names.map((name) => JSON.parse(name) as string);
-    const rows = await shell.ask(tables.map((name) => `SELECT count(*) FROM "${name.replaceAll('"', '""')}";`).join('\n'));
+    const rows = await shell.ask(tables.map((name) => `SELECT count(*) FROM ${quoted(name)};`).join('\n'));
     return {
       userVersion: Number(version),
       tables: tables.map((name, at) => ({ name, rows: Number(rows[at]) })),
@@ -102,6 +122,70 @@ async function factsOf(path: string, limit: number): Promise<DatabaseFacts | nul
   } finally {
     await shell.end();
   }
+}
+
+async function change(path: string, { columns, rewrite, cleared, held, holder }: DatabaseChanges): Promise<void> {
+  const shell = new Shell([path], dirname(path));
+  try {
+    const known = new Set(
+      await shell.ask(
+        "SELECT DISTINCT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' UNION SELECT name FROM sqlite_schema WHERE type = 'table';",
+      ),
+    );
+    const tables = held.filter((one) => known.has(one));
+    if (tables.length > 0) await shell.ask(`ATTACH ${text(basename(holder))} AS holder;`);
+    await shell.ask('BEGIN;');
+    for (const column of columns.filter((one) => known.has(one))) {
+      const [table, name] = column.split('.').map(quoted);
+      const values = await shell.ask(
+        `SELECT hex(${name ?? ''}) FROM ${table ?? ''} WHERE typeof(${name ?? ''}) = 'text' AND instr(${name ?? ''}, '/') > 0 GROUP BY ${name ?? ''} COLLATE BINARY;`,
+      );
+      for (const hex of values) {
+        const value = Buffer.from(hex, 'hex').toString('utf8');
+        const rewritten = rewrite(value);
+        if (rewritten !== value)
+          await shell.ask(
+            `UPDATE ${table ?? ''} SET ${name ?? ''} = ${literal(rewritten)} WHERE ${name ?? ''} = ${literal(value)} COLLATE BINARY;`,
+          );
+      }
+    }
+    for (const table of tables.map(quoted))
+      await shell.ask(`CREATE TABLE holder.${table} AS SELECT * FROM main.${table};\nDELETE FROM main.${table};`);
+    for (const table of cleared.filter((one) => known.has(one))) await shell.ask(`DELETE FROM ${quoted(table)};`);
+    await shell.ask('COMMIT;\nPRAGMA wal_checkpoint(TRUNCATE);');
+  } finally {
+    await shell.end();
+  }
+}
+
+async function giveBack(path: string, holder: string): Promise<void> {
+  const shell = new Shell([path], dirname(path));
+  try {
+    await shell.ask(`ATTACH ${text(basename(holder))} AS holder;`);
+    const tables = await shell.ask("SELECT name FROM holder.sqlite_schema WHERE type = 'table';");
+    await shell.ask('BEGIN;');
+    for (const table of tables) {
+      const columns = (await shell.ask(`SELECT name FROM pragma_table_info(${text(table)}, 'holder');`)).map(quoted).join(', ');
+      await shell.ask(
+        `INSERT INTO main.${quoted(table)} (${columns}) SELECT ${columns} FROM holder.${quoted(table)};\nDELETE FROM holder.${quoted(table)};`,
+      );
+    }
+    await shell.ask('COMMIT;\nDETACH holder;\nPRAGMA wal_checkpoint(TRUNCATE);');
+  } finally {
+    await shell.end();
+  }
+}
+
+function text(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}
+
+function literal(value: string): string {
+  return `CAST(x'${Buffer.from(value).toString('hex')}' AS TEXT)`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** One running `sqlite3`, asked question by question; the first error ends it. */

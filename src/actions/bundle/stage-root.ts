@@ -7,11 +7,13 @@ import { explain } from '../../core/system-error.ts';
 import { carryOver } from '../../install/carry.ts';
 import { syncTree } from '../../install/durable.ts';
 import { stageTree, type StagedTree } from '../../install/stage.ts';
+import type { Host } from '../../host/home.ts';
 import type { SwapPaths } from '../../install/swap.ts';
 import { chainText, type Chain } from '../../ledger/chain.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE, digestInName, kindOfFile } from '../../store/layout.ts';
 import { COPY_FILE, DIGEST_FILE } from '../../store/packs/pack-jobs.ts';
 import { locateIn, type StoreReader } from '../../store/reader.ts';
+import { noteMoved } from '../home/due.ts';
 import { progressOf } from '../session/progress.ts';
 import { checkStaged } from './check-staged.ts';
 import type { OpenState } from '../state/open-state.ts';
@@ -28,6 +30,7 @@ export interface StageSource {
   readonly target: TargetPlace;
   readonly bundle: { readonly chain: Chain };
   readonly readers: readonly StoreReader[];
+  readonly host: Pick<Host, 'key'>;
 }
 
 /** Writes tree and control directory into the staging directory, checks the tree from disk, and makes both durable. */
@@ -42,6 +45,10 @@ export async function stageRoot(ports: Ports, prepared: StageSource, paths: Swap
     const control = join(paths.staging, CONTROL);
     await stageControl(ports, { control, readers, chain: bundle.chain, old: target.old });
     await noteProfile(ports.files, control, profile);
+    await noteMoved({ ports, control }, state.facts, {
+      here: { root: paths.target, home: ports.home, host: prepared.host.key.publicKey },
+      profile,
+    });
     // The disk writes while the tree is read again; what is left then is little.
     const synced = syncTree(paths.staging);
     const checked = checkStaged(tree, { directory: paths.staging, threads: ports.threads, carried, onFiles: progressOf(ports, 'check') });

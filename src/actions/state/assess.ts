@@ -11,6 +11,7 @@ import { findEntry, pathFromNames, type GetChunk } from '../../manifest/tree.ts'
 import type { Profile } from '../../profile/profile.ts';
 import { readGit } from '../../providers/git.ts';
 import { databaseFindings } from './databases.ts';
+import { homeLabels, placeHere } from '../home/due.ts';
 import { sideOf, type OpenState } from './open-state.ts';
 import { factsOfProfile } from '../session/root-profile.ts';
 import type { HostSession } from '../session/session.ts';
@@ -54,7 +55,9 @@ export async function alarmsOf(
     ...governedAlarms(previous.facts, { classes }, profile.data),
   ];
   const undeclared = (alarm: Finding): boolean => !declared.some((one) => SETTLED_BY[alarm.code] === one);
-  const fresh = raised.filter(undeclared);
+  // What a rehome itself does to memory is declared by it; what was lost before is not.
+  const isMoved = declared.includes('rehome');
+  const fresh = raised.filter((alarm) => undeclared(alarm) && !(isMoved && SETTLED_BY[alarm.code] === 'memory-repair'));
   const kept: Finding[] = [];
   for (const alarm of previous.facts.alarms)
     if (
@@ -85,11 +88,17 @@ export async function factsOf(
     profile,
     alarms,
     message,
+    moved,
+    home,
   }: {
     readonly previous: OpenState | null;
     readonly profile: Profile;
     readonly alarms: readonly Finding[];
     readonly message?: string | undefined;
+    /** Whether the tree was made one of this place. */
+    readonly moved: boolean;
+    /** The state whose files these are, where they are not at home here. */
+    readonly home: Facts | null;
   },
 ): Promise<Facts> {
   const { scan, quiesced, databases } = found;
@@ -105,7 +114,11 @@ export async function factsOf(
     alarms,
     findings: [...scan.findings, ...databaseFindings(databases), ...(await lostSecrets(previous, found))].slice(0, NAMED),
     profile: factsOfProfile(profile),
-    labels: { host: session.host.label, platform: session.ports.machine.platform },
+    labels: {
+      host: session.host.label,
+      platform: session.ports.machine.platform,
+      ...homeLabels(placeHere(session), { previous: home, profile, moved }),
+    },
     requirements: profile.data.requires,
     counts: Object.fromEntries(scan.counts),
     ...(body === null ? {} : { body }),

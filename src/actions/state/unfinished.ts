@@ -3,6 +3,7 @@ import { canonical, parseJson } from '../../core/canonical.ts';
 import { AgentError } from '../../core/errors.ts';
 import { loadName, parseRelPath, showName, storeName, type RelPath, type StoredName } from '../../core/name.ts';
 import { restoreNoteValid } from '../../core/generated/validators.js';
+import { moveNote } from '../home/due.ts';
 import type { Session } from '../session/session.ts';
 import { word } from '../../core/shell.ts';
 
@@ -40,8 +41,16 @@ export function restoreNote({ ports, control }: Pick<Session, 'ports' | 'control
   };
 }
 
-/** Throws RESTORE_UNFINISHED where the tree is a mixture that is neither to be recorded nor to act. */
-export async function refuseUnfinished(session: Pick<Session, 'ports' | 'control' | 'name' | 'root'>): Promise<void> {
+/** Throws RESTORE_UNFINISHED or REHOME_UNFINISHED where the tree is a mixture that is neither to be recorded nor to act. */
+export async function refuseUnfinished(
+  session: Pick<Session, 'ports' | 'control' | 'name' | 'root'>,
+  { moving = false }: { readonly moving?: boolean } = {},
+): Promise<void> {
+  const moved = moving ? null : await moveNote(session).read();
+  if (moved?.begun != null)
+    throw new AgentError('REHOME_UNFINISHED', `a rehome of '${session.name}' was interrupted`, {
+      hints: [{ command: `agent -C ${word(session.root)} rehome`, effect: 'finishes it' }],
+    });
   const note = await restoreNote(session).read();
   if (note === null) return;
   const command = `agent -C '${session.root}' restore`;

@@ -52,6 +52,11 @@ export function besideDatabase(
   return { class: kind, flags: [...flags, 'sidecar'], isFinal: true };
 }
 
+/** Whether a path is a regular file that begins as a database does. */
+export function isDatabase(root: string, path: RelPath): boolean {
+  return databaseHeader(root, path) !== null;
+}
+
 function databaseHeader(root: string, path: RelPath): Buffer | null {
   try {
     const fd = openPlain(fsPath(root, path));

@@ -10,7 +10,7 @@ export function ageNotes({ newest, standing, why }: StatusResult, limit: number)
 
 /** Says what came of `agent status`, for a person. */
 export function statusText(result: StatusResult): string {
-  const { name, agent, root, profile, seq, epoch, standing, why, holder, awaits, newest, changes, guards, elsewhere, next } = result;
+  const { name, agent, root, profile, seq, epoch, standing, why, holder, awaits, newest, changes, guards, elsewhere, home, next } = result;
   const facts = newest?.facts;
   const rows: (readonly [string, string])[] = [
     ['agent', `${name} ${agent.slice(0, 12)}, profile ${profile}, record ${String(seq)}`],
@@ -22,6 +22,7 @@ export function statusText(result: StatusResult): string {
           ['because', why],
           ['holder', `${holder}, epoch ${String(epoch)}`],
         ] as const)),
+    ...(home === null ? [] : ([['at home', `not here: its files are written for ${home}`]] as const)),
     ...(awaits === null ? [] : ([['awaits', awaits]] as const)),
     [
       'captured',

@@ -1,0 +1,87 @@
+import type { PathMap } from './path-map.ts';
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+
+/**
+ * Rewrites paths in the strings of JSON text, line by line, and leaves every other character as it is: no number, order or
+ * white space changes. It follows the nesting from line to line, so that JSON lines and a document of many lines are one.
+ */
+export class JsonText {
+  readonly #map: PathMap;
+  /** Names below which values are rewritten; null for all, and names too. */
+  readonly #keys: ReadonlySet<string> | null;
+  /** For each open bracket whether it lies below a wanted name, and whether it is an object. */
+  readonly #open: { readonly isWanted: boolean; readonly isObject: boolean }[] = [];
+  #key: string | null = null;
+  #isName = true;
+  count = 0;
+
+  constructor(map: PathMap, keys: readonly string[] | null) {
+    this.#map = map;
+    this.#keys = keys === null ? null : new Set(keys);
+  }
+
+  /** The next line, rewritten. */
+  line(text: string): string {
+    // A line that is a document by itself and says nothing of an old place need not be looked through.
+    if (this.#open.length === 0 && isWhole(text) && !this.#speaksOf(text)) return text;
+    return text.replace(TOKEN, (token) => this.#token(token));
+  }
+
+  #speaksOf(text: string): boolean {
+    return text.includes('\\/') || text.includes('\\u') || this.#map.moved.some(({ from }) => text.includes(from));
+  }
+
+  #token(token: string): string {
+    const top = this.#open.at(-1);
+    if (token === '{' || token === '[') {
+      this.#open.push({ isWanted: this.#isWanted(), isObject: token === '{' });
+      this.#key = null;
+      this.#isName = token === '{';
+      return token;
+    }
+    if (token === '}' || token === ']') {
+      this.#open.pop();
+      this.#key = null;
+      return token;
+    }
+    if (token === ',') {
+      this.#isName = top?.isObject === true;
+      if (this.#isName) this.#key = null;
+      return token;
+    }
+    if (token === ':') {
+      this.#isName = false;
+      return token;
+    }
+    return this.#string(token, top?.isObject === true && this.#isName);
+  }
+
+  #string(token: string, isName: boolean): string {
+    const text = textOf(token);
+    if (text === null) return token;
+    if (isName) this.#key = text;
+    if (isName ? this.#keys !== null : !this.#isWanted()) return token;
+    let changes = 0;
+    const rewritten = this.#map.rewrite(text, () => changes++);
+    this.count += changes;
+    return changes === 0 ? token : JSON.stringify(rewritten);
+  }
+
+  #isWanted(): boolean {
+    return this.#keys === null || (this.#key !== null && this.#keys.has(this.#key)) || this.#open.at(-1)?.isWanted === true;
+  }
+}
+
+function isWhole(text: string): boolean {
+  const trimmed = text.trim();
+  return trimmed.startsWith('{') && trimmed.endsWith('}');
+}
+
+function textOf(token: string): string | null {
+  try {
+    return JSON.parse(token) as string;
+  } catch {
+    return null;
+  }
+}

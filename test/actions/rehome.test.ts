@@ -1,0 +1,229 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promote } from '../../src/actions/answer.ts';
+import { verifyBetween } from '../../src/actions/between.ts';
+import { checkpoint } from '../../src/actions/checkpoint.ts';
+import { fence } from '../../src/actions/fence.ts';
+import { guard } from '../../src/actions/guard.ts';
+import { init } from '../../src/actions/init.ts';
+import { pack } from '../../src/actions/pack.ts';
+import { planRehome, rehome } from '../../src/actions/rehome.ts';
+import { release } from '../../src/actions/release.ts';
+import { restore } from '../../src/actions/restore.ts';
+import { moveNote } from '../../src/actions/home/due.ts';
+import { openSession } from '../../src/actions/session/session.ts';
+import { status } from '../../src/actions/status.ts';
+import type { Ports } from '../../src/actions/session/ports.ts';
+import { bringTo, inviteOf } from '../support/agent.ts';
+import { at, testHost } from '../support/host.ts';
+import { buildClaudeCode } from '../support/layouts/claude-code.ts';
+import { buildCodex } from '../support/layouts/codex.ts';
+import { buildEnoch } from '../support/layouts/enoch.ts';
+import { buildHermes } from '../support/layouts/hermes.ts';
+import { buildOpenclaw } from '../support/layouts/openclaw.ts';
+import { has } from '../support/tools.ts';
+import { temporary } from '../support/tree.ts';
+
+const NOTHING = { moved: [], asIs: false };
+
+interface Arrived {
+  readonly directory: string;
+  readonly home: string;
+  readonly old: string;
+  readonly root: string;
+  readonly here: Ports;
+}
+
+type Build = (directory: string, options: { readonly era: 'old' | 'new'; readonly home: string }) => void;
+
+/** An agent of a layout, moved to another account's home under another path, and promoted there. */
+async function moved(
+  build: Build,
+  { era = 'new', name = '.agent' }: { readonly era?: 'old' | 'new'; readonly name?: string } = {},
+): Promise<Arrived> {
+  const directory = temporary();
+  const old = join(directory, 'a', name);
+  mkdirSync(old, { recursive: true });
+  mkdirSync(join(directory, 'b'));
+  build(old, { era, home: join(directory, 'a') });
+  const a = testHost(directory, 'a', { root: old });
+  const b = testHost(directory, 'b', { root: join(directory, 'b') });
+  await init(a, { directory: old, recovery: { kit: join(directory, 'kit') } });
+  await checkpoint(a);
+  await fence(a, { to: { invite: await inviteOf(b) }, acceptNew: true, drain: 0 });
+  const bundle = join(directory, 'bundle.tar');
+  await pack(a, { output: bundle, includeSecrets: true, write: () => Promise.resolve() });
+  const root = join(directory, 'b', 'moved', name);
+  mkdirSync(join(directory, 'b', 'moved'));
+  await bringTo(b, { bundle, away: root });
+  const here = at(b, root);
+  expect((await promote(here)).moved).toBe(true);
+  return { directory, home: join(directory, 'a'), old, root, here };
+}
+
+function query(path: string, text: string): string {
+  return execFileSync('sqlite3', ['-init', '/dev/null', path], { input: text }).toString().trim();
+}
+
+/** Files below a directory that hold a text, but for the control directory. */
+function naming(root: string, text: string): readonly string[] {
+  const list = readdirSync(root, { recursive: true, withFileTypes: true });
+  return list
+    .filter((entry) => entry.isFile() && !`${entry.parentPath}/`.includes('/.perdure/'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes(text))
+    .map((path) => path.slice(root.length + 1))
+    .sort();
+}
+
+describe.runIf(has('sqlite3'))('an agent that moved', () => {
+  test.each([
+    ['openclaw', 'old', buildOpenclaw],
+    ['openclaw', 'new', buildOpenclaw],
+    ['hermes', 'old', buildHermes],
+    ['hermes', 'new', buildHermes],
+    ['claude-code', 'old', buildClaudeCode],
+    ['claude-code', 'new', buildClaudeCode],
+    ['codex', 'old', buildCodex],
+    ['codex', 'new', buildCodex],
+    ['enoch', 'old', buildEnoch],
+    ['enoch', 'new', buildEnoch],
+  ] as const)('of %s is found out, does not run before it is at home, and is then (%s)', async (profile, era, build) => {
+    const { old, root, here, directory } = await moved(build, { era });
+    const before = await status(here);
+    expect(before).toMatchObject({ profile, home: old });
+    expect(before.next[0]?.command).toContain('rehome');
+    const run = { command: ['true'], shared: false, env: process.env, cwd: directory, onSignal: () => () => undefined };
+    await expect(guard(here, run)).rejects.toMatchObject({ code: 'REHOME_DUE' });
+    const plan = await planRehome(here, NOTHING);
+    const done = await rehome(here, NOTHING);
+    expect(done.unwritten).toEqual([]);
+    expect(done.rewrites.length).toBeGreaterThan(0);
+    expect(plan.held).toEqual(done.held);
+    expect(done.recorded).not.toBe(null);
+    expect(await status(here)).toMatchObject({ standing: 'ACTIVE', home: null, changes: [] });
+    expect(await guard(here, run)).toBe(0);
+    // What still names the old place is told, whatever it is.
+    const told = done.mentions.map(({ path }) => path);
+    const texts = naming(root, old).filter((path) => !readFileSync(join(root, path)).subarray(0, 4096).includes(0));
+    expect(texts.filter((path) => !told.includes(path)).filter((path) => !/auth|secret|cred|\.env|bak|token/i.test(path))).toEqual([]);
+    const { lines } = await verifyBetween(here, `HEAD~1..HEAD`);
+    expect(lines.map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect((await rehome(here, NOTHING)).recorded).toBe(null);
+  });
+
+  test('has paths rewritten where they stand for places, and left in what was said', async () => {
+    const { old, root, here, home, directory } = await moved(buildOpenclaw, { era: 'old' });
+    await rehome(here, NOTHING);
+    const sessions = readFileSync(join(root, 'agents/main/sessions/sessions.json'), 'utf8');
+    expect(sessions).toContain(`${root}/agents/main/sessions/s1.jsonl`);
+    expect(sessions).not.toContain(old);
+    const transcript = readFileSync(join(root, 'agents/main/sessions/s1.jsonl'), 'utf8');
+    expect(transcript).toContain(`"cwd":"${root}/workspace"`);
+    expect(transcript).toContain(`what is in ${home}/project?`);
+    expect(readFileSync(join(root, 'openclaw.json'), 'utf8')).toContain(join(directory, 'b', 'project'));
+  });
+
+  test('has its queues held until they are released, its leases dropped, and its databases whole', async () => {
+    const { root, here } = await moved(buildOpenclaw);
+    const database = join(root, 'state/openclaw.sqlite');
+    const done = await rehome(here, NOTHING);
+    expect(
+      query(
+        database,
+        'PRAGMA integrity_check; SELECT count(*) FROM agent_database_leases; SELECT count(*) FROM delivery_queue_entries; SELECT count(*) FROM cron_jobs; SELECT path FROM agent_databases; PRAGMA user_version;',
+      ),
+    ).toBe(`ok\n0\n0\n0\n${root}/agents/main/agent/openclaw-agent.sqlite\n9`);
+    expect(existsSync(`${database}-wal`)).toBe(false);
+    expect(done.held.map(({ path, about }) => `${path} ${about}`)).toContain('state/openclaw.sqlite rows of the table cron_jobs');
+    const { released } = await release(here);
+    expect(released).toContain('state/openclaw.sqlite');
+    expect(query(database, 'SELECT id FROM delivery_queue_entries; SELECT name FROM cron_jobs;')).toBe('d1\nmorning');
+    expect(existsSync(`${database}.perdure-held`)).toBe(false);
+    expect((await release(here)).released).toEqual([]);
+  });
+
+  test('has files of queues set aside, and one that was made anew meanwhile is in the way', async () => {
+    const { root, here } = await moved(buildOpenclaw, { era: 'old' });
+    await rehome(here, NOTHING);
+    expect(existsSync(join(root, 'delivery-queue'))).toBe(false);
+    expect(readFileSync(join(root, 'delivery-queue.perdure-held/d1.json'), 'utf8')).toContain('the tide turns');
+    writeFileSync(join(root, 'cron/jobs.json'), '{"jobs":[]}\n');
+    await expect(release(here)).rejects.toMatchObject({ code: 'TARGET_OCCUPIED' });
+    expect(existsSync(join(root, 'delivery-queue'))).toBe(false);
+    execFileSync('rm', [join(root, 'cron/jobs.json')]);
+    expect((await release(here)).released).toEqual([
+      'agents/main/agent/codex-home/queue_1.sqlite',
+      'cron/jobs.json',
+      'delivery-queue',
+      'session-delivery-queue',
+    ]);
+    expect(readFileSync(join(root, 'delivery-queue/d1.json'), 'utf8')).toContain('the tide turns');
+  });
+
+  test('of Enoch has its epoch advanced and its registry untouched', async () => {
+    const { old, root, here } = await moved(buildEnoch);
+    const epoch = (place: string): unknown => JSON.parse(readFileSync(join(place, '.enoch/daemon_epoch.json'), 'utf8')) as unknown;
+    const generation = /"generation":\s*(\d+)/.exec(JSON.stringify(epoch(old)))?.[1];
+    await rehome(here, NOTHING);
+    expect(/"generation":\s*(\d+)/.exec(JSON.stringify(epoch(root)))?.[1]).toBe(String(Number(generation) + 1));
+    expect(readFileSync(join(root, '.enoch/state_manifest.json'))).toEqual(readFileSync(join(old, '.enoch/state_manifest.json')));
+  });
+
+  test('whose rehome was interrupted is not recorded half done, and the same command finishes it', async () => {
+    const { old, root, here } = await moved(buildOpenclaw, { era: 'old' });
+    const { control, state } = await openSession(here);
+    // As a crash leaves it between two files: begun from the recorded state, some in place, one torn.
+    await moveNote({ ports: here, control }).write({ from: { root: old, home: 'x', host: 'y' }, begun: state.manifest });
+    renameSync(join(root, 'delivery-queue'), join(root, 'delivery-queue.perdure-held'));
+    writeFileSync(join(root, 'agents/main/sessions/sessions.json'), '{"agent:main');
+    await expect(checkpoint(here)).rejects.toMatchObject({ code: 'REHOME_UNFINISHED' });
+    expect((await status(here)).next[0]?.command).toContain('rehome');
+    await rehome(here, NOTHING);
+    expect(JSON.parse(readFileSync(join(root, 'agents/main/sessions/sessions.json'), 'utf8'))).toHaveProperty(
+      ['agent:main:main', 'sessionFile'],
+      `${root}/agents/main/sessions/s1.jsonl`,
+    );
+    expect(readFileSync(join(root, 'delivery-queue.perdure-held/d1.json'), 'utf8')).toContain('the tide turns');
+    expect(await status(here)).toMatchObject({ standing: 'ACTIVE', home: null, changes: [] });
+  });
+
+  test('is at home after a crash at any change of the control directory, and the same command again', async () => {
+    for (let crashAt = 1, crashed = true; crashed; crashAt += 9) {
+      const { directory, root, here } = await moved(buildCodex, { era: 'old' });
+      let count = 0;
+      const dying = testHost(directory, 'b', {
+        root,
+        before: () => {
+          if (++count >= crashAt) throw new Error('crash');
+        },
+      });
+      crashed = await rehome(at(dying, root), NOTHING).then(
+        () => false,
+        () => true,
+      );
+      await rehome(here, NOTHING);
+      expect(await status(here)).toMatchObject({ standing: 'ACTIVE', home: null, changes: [] });
+      expect(readFileSync(join(root, 'config.toml'), 'utf8')).not.toContain(join(directory, 'a'));
+    }
+  });
+
+  test('goes back to a state of before, which is at home where it was then', async () => {
+    const { old, here } = await moved(buildClaudeCode);
+    await rehome(here, NOTHING);
+    await restore(here, { revision: 'HEAD~1', paths: [], confirm: () => Promise.resolve() });
+    expect((await status(here)).home).toBe(old);
+    await rehome(here, NOTHING);
+    expect((await status(here)).home).toBe(null);
+  });
+
+  test('is left as it is where a person says that it is right so', async () => {
+    const { root, here } = await moved(buildCodex);
+    const before = readFileSync(join(root, 'config.toml'), 'utf8');
+    await rehome(here, { moved: [], asIs: true });
+    expect(readFileSync(join(root, 'config.toml'), 'utf8')).toBe(before);
+    expect((await status(here)).home).toBe(null);
+  });
+});
