@@ -11,6 +11,7 @@ export default tseslint.config(
       'bin',
       '*.js',
       'vitest.config.ts',
+      'test/agents/*.mjs',
       '.dependency-cruiser.cjs',
     ],
   },

@@ -45,14 +45,14 @@ export interface ProfileData {
 }
 
 /** Files, columns or names in which absolute paths stand. */
-export type Relocation =
+type Relocation =
   | { readonly match: string; readonly as: 'json'; readonly keys?: readonly string[] }
   | { readonly match: string; readonly as: 'text' }
   | { readonly match: string; readonly as: 'slug' }
   | { readonly match: string; readonly as: 'sqlite'; readonly columns: readonly string[] };
 
 /** What is done to files on the new host, and why. */
-export type MoveAction =
+type MoveAction =
   | { readonly do: 'drop'; readonly match: string; readonly about: string }
   | { readonly do: 'hold'; readonly match: string; readonly table?: string; readonly about: string }
   | { readonly do: 'advance'; readonly match: string; readonly key: string; readonly about: string }

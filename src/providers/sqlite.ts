@@ -14,7 +14,7 @@ export interface DatabaseFacts {
 }
 
 /** A database, and where its copy is to go. */
-export interface CopyOrder {
+interface CopyOrder {
   readonly path: string;
   /** A file that does not exist. */
   readonly to: string;
@@ -46,7 +46,7 @@ export interface Sqlite {
 }
 
 /** What is changed in a database. */
-export interface DatabaseChanges {
+interface DatabaseChanges {
   /** `table.column`. */
   readonly columns: readonly string[];
   readonly rewrite: (text: string) => string;

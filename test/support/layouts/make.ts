@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Which of two layouts a program had: before and after it moved its state. */
-export type Era = 'old' | 'new';
+type Era = 'old' | 'new';
 
 /** What a made tree looks like, and the home directory that its absolute paths begin with; the tree should lie below it. */
 export interface LayoutOptions {
