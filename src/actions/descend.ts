@@ -1,7 +1,7 @@
 import { mkdir, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AgentError } from '../core/errors.ts';
-import { showName } from '../core/name.ts';
+import { showName, type RelPath } from '../core/name.ts';
 import { syncTree } from '../install/durable.ts';
 import { stageTree } from '../install/stage.ts';
 import type { Entry, FileEntry } from '../manifest/entry.ts';
@@ -11,8 +11,10 @@ import type { FileClass } from '../profile/profile.ts';
 import { checkAgentName } from './session/agent-name.ts';
 import { progressOf } from './session/progress.ts';
 import type { NewCustodian } from './custody.ts';
+import { pathsOf, refuseSecrets, type SecretsReport } from './descend-secrets.ts';
 import { init, type InitResult } from './init.ts';
 import { checkKitPlace } from './custodian/kit-place.ts';
+import { isWithin } from './restore-paths.ts';
 import { assertMay } from './session/may.ts';
 import { mainRoot, sideOf, type OpenState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
@@ -36,22 +38,29 @@ export interface DescendOptions {
   readonly hybrid?: boolean;
   /** Names the parent in the new agent's first record. Only the parent's holder can prove it. */
   readonly proof: boolean;
+  /** Paths that it does not get. */
+  readonly without?: readonly string[];
+  /** Paths where what looks like a secret is none. */
+  readonly accept?: readonly string[];
 }
 
 /** The new agent. */
-export interface DescendResult extends Pick<InitResult, 'session'> {
+export interface DescendResult extends Pick<InitResult, 'session'>, SecretsReport {
   readonly parent: string;
   readonly seq: number;
   readonly files: number;
   /** Files that may hold secrets and were left out whole, of whatever class. */
   readonly leftOut: readonly string[];
+  /** Paths that were left out as it was asked. */
+  readonly without: readonly string[];
 }
 
 const INHERITED: readonly FileClass[] = ['identity', 'body'];
 
 /**
  * Makes a new agent of an old one's identity and body: with keys, id and ledger of its own, and none of the parent's private
- * files but those of the classes that are named. The parent is not changed.
+ * files but those of the classes that are named. What looks like a secret in one that would leave is refused before anything
+ * is written. The parent is not changed.
  */
 export async function descend(ports: Ports, options: DescendOptions): Promise<DescendResult> {
   const parent = await openSession(ports);
@@ -60,9 +69,12 @@ export async function descend(ports: Ports, options: DescendOptions): Promise<De
   const state = await learned(await openForReading(parent, chosen.manifest));
   const name = checkAgentName(options.name ?? basename(resolve(ports.cwd, options.directory)));
   const profile = await profileOfFacts(state.facts);
-  const { tree, files, bytes, leftOut } = await inheritance(state, new Set([...INHERITED, ...options.classes]));
+  const given = async (paths: readonly string[] = []): ReturnType<typeof pathsOf> => pathsOf(parent, { paths, state, seq: chosen.seq });
+  const [without, accept] = [await given(options.without), await given(options.accept)];
+  const { tree, files, bytes, leftOut } = await inheritance(state, { classes: new Set([...INHERITED, ...options.classes]), without });
   const begun = await begunAt(ports, parent, options.directory);
   const path = begun ?? (await freshTarget(ports, options));
+  const scanned = await refuseSecrets(parent, { tree, accept, seq: chosen.seq, command: typed(options) });
   if (begun === null) {
     await refuseShort(path, bytes);
     await stage(ports, { path, state, tree, journal: state.manifest.agent });
@@ -80,7 +92,7 @@ export async function descend(ports: Ports, options: DescendOptions): Promise<De
         })
       ).session;
   await ports.files.remove(journalPath(path));
-  return { session, parent: parent.name, seq: chosen.seq, files, leftOut };
+  return { session, parent: parent.name, seq: chosen.seq, files, leftOut, without: without.map(showName), ...scanned };
 }
 
 /** Beside the new agent while it is made, so that the same command goes on with it. */
@@ -95,6 +107,30 @@ async function begunAt({ files, cwd }: Ports, { state }: Session, directory: str
   if (path === null || journal?.toString('utf8') !== state.agent) return null;
   // Cut before the files were put in place, an empty directory is as it was.
   return (await files.list(path)).length > 0 ? path : null;
+}
+
+/** The command as it was typed, for more to be added. */
+function typed({ directory, revision, classes, name, recovery, hybrid, proof, without = [], accept = [] }: DescendOptions): string {
+  const flag = (one: string, values: readonly (string | undefined)[]): readonly string[] =>
+    values.flatMap((value) => (value === undefined ? [] : [one, word(value)]));
+  const custodian =
+    recovery === null
+      ? ['--no-recovery']
+      : 'kit' in recovery
+        ? flag('--recovery-kit', [recovery.kit])
+        : [...flag('--custodian', [recovery.key]), ...flag('--recovery-recipient', [recovery.recipient])];
+  return [
+    'agent descend',
+    word(directory),
+    ...custodian,
+    ...flag('--class', classes),
+    ...flag('--from', [revision]),
+    ...flag('--name', [name]),
+    ...(hybrid === true ? ['--pq'] : []),
+    ...(proof ? ['--proof'] : []),
+    ...flag('--without', without),
+    ...flag('--accept', accept),
+  ].join(' ');
 }
 
 function parentOf({ state }: Session): {
@@ -121,7 +157,7 @@ async function freshTarget(ports: Ports, { directory, recovery }: DescendOptions
 
 async function inheritance(
   state: OpenState,
-  classes: ReadonlySet<FileClass>,
+  { classes, without }: { readonly classes: ReadonlySet<FileClass>; readonly without: readonly RelPath[] },
 ): Promise<{
   readonly tree: Awaited<ReturnType<typeof selectTree>>;
   readonly files: number;
@@ -141,7 +177,7 @@ async function inheritance(
   let files = 0;
   let bytes = 0n;
   const tree = await selectTree(side, (path, entry: Entry) => {
-    if (!classes.has(entry.class) || closed.has(path)) return false;
+    if (!classes.has(entry.class) || closed.has(path) || isWithin(path, without)) return false;
     if (entry.type === 'file' && entry.same !== undefined && closed.has(entry.same)) return false;
     if (entry.type === 'file' && entry.sha256 !== undefined && contents.has(entry.sha256)) return false;
     if (entry.type !== 'directory') files++;

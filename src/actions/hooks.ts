@@ -36,14 +36,18 @@ export async function runHooks(session: HostSession, kind: 'stop' | 'start'): Pr
 }
 
 /** Allows the commands of the profile that the root has now; another profile, or a changed one, is not allowed by it. */
-export async function allowProfile(
-  ports: Ports,
-): Promise<{ readonly name: string; readonly digest: string; readonly stop: ProfileData['stop']; readonly start: ProfileData['start'] }> {
+export async function allowProfile(ports: Ports): Promise<{
+  readonly name: string;
+  readonly digest: string;
+  readonly stop: ProfileData['stop'];
+  readonly start: ProfileData['start'];
+  readonly wake: ProfileData['stop'];
+}> {
   const session = await openSession(ports);
   if (!hasHost(session))
     throw new AgentError('FOREIGN', 'this host has no keys', { hints: [{ command: 'agent invite', effect: 'makes them' }] });
   const { data, digest } = await readProfile(session);
   const { host } = session;
   if (!host.allowed.includes(digest)) await saveHost(ports.files, { ...host, allowed: [...host.allowed, digest].sort() });
-  return { name: data.name, digest, stop: data.stop, start: data.start };
+  return { name: data.name, digest, stop: data.stop, start: data.start, wake: data.wake ?? [] };
 }

@@ -93,7 +93,8 @@ export async function rehome(ports: Ports, options: RehomeOptions): Promise<Reho
     await ports.files.removeTree(staging);
     const mentions = mentionsOf(session.root, work.profile, textsOf(work));
     const named = renames.map(({ from, to }) => ({ from: showName(from), to: showName(to) }));
-    return resultOf(after, work, { ...done, renames: named, mentions, recorded: after.state.seq });
+    const links = [...work.plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }));
+    return resultOf(after, work, { ...done, rewrites: [...done.rewrites, ...links], renames: named, mentions, recorded: after.state.seq });
   });
 }
 
@@ -128,7 +129,7 @@ async function workOf(session: HostSession, { moved, asIs }: RehomeOptions): Pro
   const map = new PathMap(places);
   const isElsewhere = from !== null && from.host !== here.host;
   const nothing = asIs || (map.isEmpty && !isElsewhere);
-  return { state, profile, from, map, plan: nothing ? null : await planHome(state, profile, { isElsewhere }) };
+  return { state, profile, from, map, plan: nothing ? null : await planHome(state, profile, { isElsewhere, map }) };
 }
 
 async function stage(
@@ -152,8 +153,8 @@ function textsOf({ from, map, state }: Work): readonly string[] {
 
 const NOTHING = { rewrites: [], unwritten: [], mentions: [], recorded: null } as const;
 
-function expected({ texts, databases }: HomePlan): readonly Rewrite[] {
-  return [...texts.keys(), ...databases.keys()].map((path) => ({ path: showName(path), count: 0 }));
+function expected({ texts, databases, links }: HomePlan): readonly Rewrite[] {
+  return [...texts.keys(), ...databases.keys(), ...links.keys()].map((path) => ({ path: showName(path), count: 0 }));
 }
 
 function resultOf(

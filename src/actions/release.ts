@@ -59,7 +59,9 @@ export async function release(ports: Ports): Promise<ReleaseResult> {
     }
     for (const path of files) if (existsSync(fsPath(root, path))) renameSync(fsPath(root, path), fsPath(root, back(path)));
     await syncTree(root);
-    const after = await capture(session, { message: 'released what was held' });
+    // The holders are gone because their rows are back.
+    const declare = found.length === 0 ? [] : (['rehome'] as const);
+    const after = await capture(session, { declare, message: 'released what was held' });
     return {
       name: session.name,
       released: found.map((path) => showName(back(path))),

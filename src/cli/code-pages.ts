@@ -32,6 +32,8 @@ export const CODE_PAGES: Readonly<Record<ErrorCode, string>> = {
     'The clock of this host is behind a record of the ledger, so that ages and times of grace would be wrong. Set it right; nothing was\ngiven up.',
   SIGNER_FAILED: 'ssh-keygen did not sign for the recovery key: the agent of ssh has not got it, or its passphrase was not given.',
   READERS_EXCEEDED: 'An envelope is sealed to at most 64. Remove a reader first; a group of people can share one identity.',
+  SECRET_FOUND:
+    'Files that a new agent would get in clear look as if they held secrets. Each is named with its lines, never with what it holds. Look at\nthem; then leave them out (--without PATH), or say that they hold none (--accept PATH). Nothing was written. A secret that was\nrecorded stays in older states: replace it where it is valid.',
   CHECKPOINT_MISSING: 'Nothing is recorded yet: agent checkpoint.',
   FENCE_MISSING: 'The agent is not fenced.',
   OFFER_MISSING: 'No offer is open, and the command belongs to one. agent status shows where things stand.',

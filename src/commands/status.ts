@@ -1,21 +1,26 @@
+import { afterMove } from '../actions/after-move.ts';
 import { status } from '../actions/status.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { duration } from '../cli/duration.ts';
 import { otherProgram } from '../cli/own-name.ts';
 import { STATUS } from '../core/errors.ts';
+import { columns } from '../cli/text.ts';
 import { ageNotes, statusText } from '../cli/present/status.ts';
 
 export default class Status extends AgentCommand {
   static override summary = 'who this is, who may act and why, what is captured, what changed, and what to type next';
-  static override usage = 'status [--max-age TIME]';
+  static override usage = 'status [--max-age TIME] [--after-move]';
   static override examples = ['agent status', 'agent status --max-age 1h >/dev/null || notify'];
   static override statuses = [
-    '3 the newest state is older than --max-age',
+    '3 the newest state is older than --max-age, or --after-move finds that something is left to do',
     '10 no agent here',
     '13 damaged',
     '14 with --max-age: held elsewhere',
   ];
   static override flags = {
+    'after-move': Flags.boolean({
+      summary: 'look whether the agent woke up as itself: home, memory, secrets, databases, what is held, its program',
+    }),
     'max-age': Flags.string({ summary: 'for monitoring: fail where the newest state is older', helpValue: 'TIME' }),
   };
 
@@ -23,12 +28,14 @@ export default class Status extends AgentCommand {
     const limit = flags['max-age'] === undefined ? null : duration(flags['max-age'] as string, 'agent status --max-age 1h');
     const result = await status(ports);
     const notes = [...(await otherProgram(terminal)), ...(limit === null ? [] : ageNotes(result, limit))];
+    const woken = flags['after-move'] === true ? await afterMove(ports) : null;
     const isHeld = !['SUPERSEDED', 'FOREIGN'].includes(result.standing);
     const isOld = limit !== null && (result.newest === null || result.newest.age > limit);
+    const isLeft = isOld || woken?.some(({ ok }) => !ok) === true;
     return {
-      status: limit === null ? STATUS.done : !isHeld ? STATUS.mayNotAct : isOld ? STATUS.incomplete : STATUS.done,
-      data: result,
-      text: statusText(result),
+      status: limit !== null && !isHeld ? STATUS.mayNotAct : isLeft ? STATUS.incomplete : STATUS.done,
+      data: { ...result, afterMove: woken },
+      text: woken === null ? statusText(result) : columns(woken.map(({ name, ok, text }) => [`${ok ? ' ' : '!'} ${name}`, text])),
       notes,
     };
   }

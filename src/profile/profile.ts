@@ -30,6 +30,8 @@ export interface ProfileData {
   readonly context: { readonly identity: readonly string[]; readonly body: readonly string[] };
   readonly stop: readonly (readonly string[])[];
   readonly start: readonly (readonly string[])[];
+  /** Commands by which the agent's own program says, after a move, that it is well. */
+  readonly wake?: readonly (readonly string[])[];
   readonly requires: readonly { readonly tool: string; readonly version?: string }[];
   readonly bodyDirectory?: string;
   /** Layouts: each a list of globs that all find something. */
@@ -139,4 +141,4 @@ export function extendProfile(value: unknown, base: ProfileData): ProfileData {
 /** The end of such a name. */
 const HELD_NAME = /\.perdure-held(?=\/|$)/g;
 
-const JOINED = ['rules', 'detect', 'outside', 'relocate', 'onMove', 'redo', 'stop', 'start', 'requires'] as const;
+const JOINED = ['rules', 'detect', 'outside', 'relocate', 'onMove', 'redo', 'stop', 'start', 'wake', 'requires'] as const;

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { afterMove } from '../../src/actions/after-move.ts';
 import { promote } from '../../src/actions/answer.ts';
 import { verifyBetween } from '../../src/actions/between.ts';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
@@ -124,6 +125,7 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect(transcript).toContain(`"cwd":"${root}/workspace"`);
     expect(transcript).toContain(`what is in ${home}/project?`);
     expect(readFileSync(join(root, 'openclaw.json'), 'utf8')).toContain(join(directory, 'b', 'project'));
+    expect(readlinkSync(join(root, 'workspace/skills/shared'))).toBe(join(directory, 'b', '.agents/skills/shared'));
   });
 
   test('has its queues held until they are released, its leases dropped, and its databases whole', async () => {
@@ -143,6 +145,8 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect(query(database, 'SELECT id FROM delivery_queue_entries; SELECT name FROM cron_jobs;')).toBe('d1\nmorning');
     expect(existsSync(`${database}.perdure-held`)).toBe(false);
     expect((await release(here)).released).toEqual([]);
+    expect((await status(here)).newest?.facts?.alarms).toEqual([]);
+    expect((await afterMove(here)).filter(({ ok }) => !ok)).toEqual([]);
   });
 
   test('has files of queues set aside, and one that was made anew meanwhile is in the way', async () => {

@@ -1,6 +1,17 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync, type Dirent } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  type Dirent,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fsPath, showName, type RelPath } from '../../core/name.ts';
+import { fsPath, nameToBytes, showName, type RelPath } from '../../core/name.ts';
 import { microsecondsOf } from '../../manifest/entry.ts';
 import { setTime } from '../../install/times.ts';
 import { newSlug, type PathMap } from '../../install/relocate/path-map.ts';
@@ -140,10 +151,22 @@ export function placeHome(root: string, { staging, plan, renames, changed }: Pla
     mkdirSync(Buffer.from(dirname(String(target))), { recursive: true, mode: 0o700 });
     renameSync(fsPath(staging, path), target);
   }
+  for (const [path, target] of plan.links) placeLink(fsPath(root, placeOf(path)), target);
   for (const { path } of plan.dropped) rmSync(fsPath(root, placeOf(path)), { force: true, recursive: true });
   for (const { path } of plan.held) {
     const target = fsPath(root, placeOf(path));
     const aside = Buffer.concat([Buffer.from(target), Buffer.from(HELD)]);
     if (existsSync(target) && !existsSync(aside)) renameSync(target, aside);
   }
+}
+
+/** Makes a link lead elsewhere, by one rename, and keeps its time; one that is set aside already does so. */
+function placeLink(path: string | Buffer, target: string): void {
+  const old = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (old?.isSymbolicLink() !== true) return;
+  const temporary = Buffer.concat([Buffer.from(path), Buffer.from('.perdure-new')]);
+  rmSync(temporary, { force: true });
+  symlinkSync(nameToBytes(target), temporary);
+  setTime(temporary, microsecondsOf(old.mtimeNs));
+  renameSync(temporary, path);
 }

@@ -25,12 +25,12 @@ export function placeHere({ root, ports, host }: Pick<HostSession, 'root' | 'por
 const LABELS = { root: 'homeRoot', home: 'homeDirectory', host: 'homeHost' } as const;
 
 /** Whether a profile says anything of a move between places. */
-export function knowsMoves({ data }: Profile): boolean {
+function knowsMoves({ data }: Profile): boolean {
   return (data.relocate ?? []).length > 0 || (data.onMove ?? []).length > 0;
 }
 
 /** Where a state is at home, as far as it says. */
-export function homeOf({ labels }: Pick<Facts, 'labels'>): HomePlace | null {
+function homeOf({ labels }: Pick<Facts, 'labels'>): HomePlace | null {
   const [root, home, host] = [labels[LABELS.root], labels[LABELS.home], labels[LABELS.host]];
   return root === undefined || home === undefined || host === undefined ? null : { root, home, host };
 }

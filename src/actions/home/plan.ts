@@ -4,6 +4,7 @@ import { databaseOf } from '../../manifest/sidecars.ts';
 import { walkTree } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
 import { HELD, type Profile } from '../../profile/profile.ts';
+import type { PathMap } from '../../install/relocate/path-map.ts';
 import type { TextKind } from '../../install/relocate/rewrite-file.ts';
 import { sideOf, type OpenState } from '../state/open-state.ts';
 
@@ -16,6 +17,8 @@ export interface HomePlan {
   >;
   /** Numbers of JSON files that go up by one. */
   readonly advanced: ReadonlyMap<RelPath, string>;
+  /** Links that lead to an old place, and where they lead now. */
+  readonly links: ReadonlyMap<RelPath, string>;
   /** Directories that are named by a path. */
   readonly slugs: readonly RelPath[];
   /** Files that go, and files or directories that are set aside. */
@@ -28,13 +31,17 @@ export interface HomePlan {
 }
 
 /** A path, and what is to be known of it. */
-export interface Told {
+interface Told {
   readonly path: RelPath;
   readonly about: string;
 }
 
 /** Finds out what is to be done: `isElsewhere` whether the host is another, so that what is done once on a new host is due. */
-export async function planHome(state: OpenState, profile: Profile, { isElsewhere }: { readonly isElsewhere: boolean }): Promise<HomePlan> {
+export async function planHome(
+  state: OpenState,
+  profile: Profile,
+  { isElsewhere, map }: { readonly isElsewhere: boolean; readonly map: PathMap },
+): Promise<HomePlan> {
   const { relocate = [], onMove = [], redo = [] } = profile.data;
   const places = relocate.map((rule) => ({ rule, pattern: compileGlob(rule.match) }));
   const actions = (isElsewhere ? onMove : []).map((rule) => ({ rule, pattern: compileGlob(wholeOf(rule.match)) }));
@@ -42,6 +49,7 @@ export async function planHome(state: OpenState, profile: Profile, { isElsewhere
   const texts = new Map<RelPath, TextKind[]>();
   const databases = new Map<RelPath, { columns: string[]; cleared: string[]; held: string[] }>();
   const advanced = new Map<RelPath, string>();
+  const links = new Map<RelPath, string>();
   const [slugs, logs]: [RelPath[], RelPath[]] = [[], []];
   const [dropped, held, redone]: [Told[], Told[], Told[]] = [[], [], []];
   const database = (path: RelPath): { columns: string[]; cleared: string[]; held: string[] } => {
@@ -57,6 +65,8 @@ export async function planHome(state: OpenState, profile: Profile, { isElsewhere
         redone.push({ path, about: one.rule.about });
       }
     if (isWithin(path, dropped)) continue;
+    const leads = entry.type === 'link' ? map.place(entry.target) : null;
+    if (leads !== null) links.set(path, leads);
     for (const { rule, pattern } of actions) {
       if (!pattern.test(path)) continue;
       if (rule.do === 'drop') dropped.push({ path, about: rule.about });
@@ -87,6 +97,7 @@ export async function planHome(state: OpenState, profile: Profile, { isElsewhere
     texts,
     databases,
     advanced,
+    links,
     slugs,
     dropped,
     held,

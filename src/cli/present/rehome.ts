@@ -1,4 +1,5 @@
 import type { RehomeResult } from '../../actions/rehome.ts';
+import { word } from '../../core/shell.ts';
 import { count, firstLines } from '../text.ts';
 
 const SHOWN = 20;
@@ -32,6 +33,11 @@ export function rehomeText(
   ];
   const notes = [
     ...unwritten.map(({ path, why }) => `not rewritten: ${path}: ${why}`),
+    ...(unwritten.length === 0
+      ? []
+      : [
+          `next: agent rehome ${moved.map((one) => `--map ${word(`${one.from}=${one.to}`)}`).join(' ')}   # when what stands in the way is gone`,
+        ]),
     ...redo.map(({ path, about }) => `to do again here: ${about} (${path})`),
     ...(mentions.length === 0
       ? []

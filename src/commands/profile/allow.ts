@@ -12,6 +12,7 @@ export default class ProfileAllow extends AgentCommand {
     const lines = [
       ...result.stop.map((argv) => `fence runs: ${argv.join(' ')}\n`),
       ...result.start.map((argv) => `resume runs: ${argv.join(' ')}\n`),
+      ...result.wake.map((argv) => `status --after-move runs: ${argv.join(' ')}\n`),
     ];
     return {
       data: result,

@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { liveDatabases } from '../capture/databases/live.ts';
+import { fsPath, parseRelPath, type RelPath } from '../core/name.ts';
+import type { DatabaseRecord, Facts } from '../manifest/facts.ts';
+import { sidecarsOf } from '../manifest/sidecars.ts';
+import { walkTree } from '../manifest/tree.ts';
+import { HELD, type Profile } from '../profile/profile.ts';
+import { runCommand } from '../providers/commands.ts';
+import { movedFrom, placeHere } from './home/due.ts';
+import type { CheckLine } from './state/check-lines.ts';
+import { compareLive } from './state/live-tree.ts';
+import { sideOf, type OpenState } from './state/open-state.ts';
+import { learned, openForReading } from './state/read-state.ts';
+import { assertMay } from './session/may.ts';
+import type { Ports } from './session/ports.ts';
+import { readProfile } from './session/root-profile.ts';
+import { openSession, type HostSession } from './session/session.ts';
+
+/** Milliseconds that a database may take to answer, and a command of the profile. */
+const DATABASE_LIMIT = 10_000;
+const COMMAND_LIMIT = 60_000;
+
+/**
+ * Looks whether an agent woke up as itself: it is at home here, its memory is what was recorded, its databases open and have their rows, no
+ * credential is missing, nothing is held, and the agent's own program says so, where this host allowed the profile's commands.
+ */
+export async function afterMove(ports: Ports): Promise<readonly CheckLine[]> {
+  const session = assertMay(await openSession(ports), 'act');
+  const profile = await readProfile(session);
+  const { manifest } = session.state;
+  if (manifest === null) return [{ name: 'state', ok: false, text: 'nothing is recorded; next: agent checkpoint' }];
+  const state = await learned(await openForReading(session, manifest));
+  return [
+    homeLine(session, state.facts, profile),
+    ...(await treeLines(session, state, profile)),
+    await databaseLine(session, state.facts, profile),
+    await heldLine(state),
+    await programLine(session, profile),
+  ];
+}
+
+function homeLine(session: HostSession, facts: Facts, profile: Profile): CheckLine {
+  const from = movedFrom(facts, placeHere(session), profile);
+  return {
+    name: 'home',
+    ok: from === null,
+    text: from === null ? 'its files are written for this place' : `written for ${from.root}; next: agent rehome`,
+  };
+}
+
+/** Memory as it was recorded, to the byte, and credentials that are there. */
+async function treeLines(session: HostSession, state: OpenState, profile: Profile): Promise<readonly CheckLine[]> {
+  const { root } = session;
+  const { changes, scan } = await compareLive(session, state, { root, profile, trustIndex: false });
+  const gone = changes.filter(({ kind }) => kind === 'removed');
+  const memory = scan.counts.get('memory') ?? 0;
+  const missing: RelPath[] = [];
+  for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get))
+    if (entry.type === 'file' && entry.class === 'secret' && !existsSync(fsPath(root, path))) missing.push(path);
+  const [first] = gone;
+  return [
+    {
+      name: 'memory',
+      ok: first === undefined,
+      text:
+        first === undefined
+          ? `${String(memory)} files; ${changes.length === 0 ? 'all are what was recorded' : `${String(changes.length)} changed or new since the record`}`
+          : `'${first.path}' is gone${gone.length === 1 ? '' : `, and ${String(gone.length - 1)} more`}; next: agent diff`,
+    },
+    {
+      name: 'secrets',
+      ok: missing.length === 0,
+      text:
+        missing.length === 0
+          ? 'all are there'
+          : `to be supplied: ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${String(missing.length - 5)} more` : ''}`,
+    },
+  ];
+}
+
+/** Databases that open, with the schema and no fewer rows than were recorded. */
+async function databaseLine({ ports, root }: HostSession, { databases = [] }: Facts, profile: Profile): Promise<CheckLine> {
+  const name = 'databases';
+  if (databases.length === 0) return { name, ok: true, text: 'none' };
+  const sqlite = await ports.sqlite();
+  if (sqlite === null) return { name, ok: false, text: 'not looked into: the program sqlite3 is not there' };
+  const live = new Set<string>(liveDatabases({ root, profile, processes: ports.processes }));
+  const faults: string[] = [];
+  let inUse = 0;
+  for (const record of databases) {
+    if (record.path.includes('\\')) continue;
+    const path = parseRelPath(record.path);
+    // One with a log is not opened: that would bring the log to its end.
+    if (live.has(path) || sidecarsOf(path).some((one) => existsSync(join(root, one)))) inUse++;
+    else {
+      const fault = faultOf(record, existsSync(join(root, path)) ? await sqlite.facts(join(root, path), DATABASE_LIMIT) : null);
+      if (fault !== null) faults.push(fault);
+    }
+  }
+  const used = inUse === 0 ? '' : `, ${String(inUse)} in use and not looked into`;
+  return {
+    name,
+    ok: faults.length === 0,
+    text: faults.length === 0 ? `${String(databases.length - inUse)} open, with schema and rows as recorded${used}` : faults.join('; '),
+  };
+}
+
+function faultOf(record: DatabaseRecord, now: Omit<DatabaseRecord, 'path'> | null): string | null {
+  if (now === null) return `'${record.path}' does not open`;
+  if (now.check !== 'ok') return `'${record.path}': ${now.check}`;
+  if (now.userVersion < record.userVersion)
+    return `'${record.path}' has an older schema (${String(now.userVersion)}, recorded ${String(record.userVersion)})`;
+  const rows = new Map(now.tables.map((table) => [table.name, table.rows]));
+  const lost = record.tables.find((table) => (rows.get(table.name) ?? 0) < table.rows);
+  return lost === undefined ? null : `'${record.path}': the table ${lost.name} has fewer rows than were recorded`;
+}
+
+async function heldLine(state: OpenState): Promise<CheckLine> {
+  const held: RelPath[] = [];
+  for await (const { path } of walkTree(sideOf(state).pages, sideOf(state).get)) if (path.endsWith(HELD)) held.push(path);
+  return {
+    name: 'held',
+    ok: held.length === 0,
+    text: held.length === 0 ? 'nothing' : `${held.join(', ')}; look at it, then: agent release`,
+  };
+}
+
+/** What the agent's own program says. */
+async function programLine({ host, root }: HostSession, { data, digest }: Profile): Promise<CheckLine> {
+  const name = 'program';
+  const commands = data.wake ?? [];
+  if (commands.length === 0) return { name, ok: true, text: 'the profile has no command of the agent to ask' };
+  if (!host.allowed.includes(digest))
+    return { name, ok: false, text: `not asked ('${commands.map((one) => one.join(' ')).join("', '")}'); next: agent profile allow` };
+  for (const argv of commands) {
+    const { status, output } = await runCommand(argv, { cwd: root, limit: COMMAND_LIMIT });
+    if (status !== 0) return { name, ok: false, text: `'${argv.join(' ')}' ended with ${String(status)}: ${output.split('\n')[0] ?? ''}` };
+  }
+  return { name, ok: true, text: `${commands.map((one) => `'${one.join(' ')}'`).join(', ')}: well` };
+}
