@@ -9,3 +9,11 @@ describe('users script a move, with the real tools', () => {
     expect(done.stderr.toString()).toContain('-- ok');
   });
 });
+
+describe('an agent of another layout moves while its databases are written', () => {
+  test.runIf(has('git', 'od', 'base64', 'sqlite3'))('agents', () => {
+    const done = spawnSync('sh', ['test/acceptance/agents.sh'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    expect(done.status, done.stderr.toString()).toBe(0);
+    expect(done.stderr.toString()).toContain('-- ok');
+  });
+});
