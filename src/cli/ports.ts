@@ -8,7 +8,7 @@ import { createFiles } from '../core/files.ts';
 import { fileSystemOf } from '../providers/file-system.ts';
 import { readMachine } from '../providers/machine.ts';
 import { createProcessTable } from '../providers/processes.ts';
-import { sqliteProgram } from '../providers/sqlite.ts';
+import { findSqlite } from '../providers/sqlite.ts';
 import { createThreads } from '../providers/threads.ts';
 import { progressLine } from './progress.ts';
 import type { Terminal } from './terminal.ts';
@@ -39,6 +39,6 @@ export function realPorts(
     home: homedir(),
     progress: progressLine(terminal),
     fileSystem: fileSystemOf,
-    sqlite: sqliteProgram,
+    sqlite: findSqlite,
   };
 }

@@ -42,7 +42,9 @@ const MOST_UNPACKED = 256 * 1024 * 1024;
 const LIBRARY_RULES = '@secretlint/secretlint-rule-';
 /** Comments in a file would switch off what is looked for in it, and the file is not trusted. */
 const FILTER = `${LIBRARY_RULES}filter-comments`;
-const AWS = `${LIBRARY_RULES}aws`;
+/** The id of a key of AWS is no secret, but its secret is seldom far; the number of an account is not. */
+const OPTIONS = { enableIDScanRule: true };
+const NO_SECRET: ReadonlySet<string> = new Set(['AWSAccountID']);
 
 /** Formats that hold other files in a form in which nothing is found, by their first bytes. */
 const CLOSED: readonly (readonly [string, string])[] = [
@@ -82,30 +84,45 @@ export async function openSecretScan(): Promise<ScanForSecrets> {
   };
 }
 
+/** What is used of a rule of the library; its docs/secretlint-rule.md has the whole. */
+interface LibraryRule {
+  readonly meta: { readonly id: string };
+  create(
+    context: {
+      createTranslator(): (message: string) => { readonly message: string };
+      report(found: { readonly message: { readonly message: string }; readonly range: readonly [number, number] }): void;
+    },
+    options: object,
+  ): { file?(source: LibrarySource): Promise<void> | undefined };
+}
+
+interface LibrarySource {
+  readonly content: string;
+  readonly filePath: string;
+  readonly ext: string;
+  readonly contentType: 'text';
+}
+
+/**
+ * Its rules are called without its core, whose clean-up compares each finding with each other one, so that a megabyte of
+ * tokens took minutes, and which puts what was found into texts. Here a finding never is more than the name of its message.
+ */
 async function openLint(): Promise<Lint> {
-  const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
-    import('@secretlint/core'),
-    import('@secretlint/secretlint-rule-preset-recommend'),
-    import('@secretlint/profiler'),
-  ]);
-  // It keeps some marks for each rule and text for ever.
-  secretLintProfiler.setEnabled(false);
-  const config = {
-    rules: rules
-      .filter(({ meta }) => meta.id !== FILTER)
-      .map((rule) => ({
-        id: rule.meta.id,
-        rule,
-        // The id of a key is no secret, but its secret is seldom far; the number of an account is not.
-        ...(rule.meta.id === AWS ? { options: { enableIDScanRule: true }, allowMessageIds: ['AWSAccountID'] } : {}),
-      })),
-  };
+  const library = await import('@secretlint/secretlint-rule-preset-recommend');
+  const rules = (library.rules as readonly LibraryRule[]).filter(({ meta }) => meta.id !== FILTER);
   return async (content, path) => {
     const filePath = path.replace(OLD_COPY, '') || path;
-    // With an extension of a key store, a rule would read the file of this name from the disk.
+    // With the extension of a key store, a rule would read a file of this name from the disk.
     const source = { content, filePath, ext: filePath.endsWith('.json') ? '.json' : '', contentType: 'text' } as const;
-    const { messages } = await lintSource({ source, options: { config, noPhysicFilePath: true, maskSecrets: true } });
-    return messages.map(({ ruleId, range: [at] }) => ({ rule: ruleId.replace(LIBRARY_RULES, ''), at }));
+    const found: { readonly rule: string; readonly at: number }[] = [];
+    for (const { meta, create } of rules) {
+      const rule = meta.id.replace(LIBRARY_RULES, '');
+      const report: Parameters<LibraryRule['create']>[0]['report'] = ({ message: { message }, range: [at] }) => {
+        if (!NO_SECRET.has(message) && found.length < MOST_FINDINGS) found.push({ rule, at });
+      };
+      await create({ createTranslator: () => (message) => ({ message }), report }, OPTIONS).file?.(source);
+    }
+    return found.sort((a, b) => a.at - b.at);
   };
 }
 

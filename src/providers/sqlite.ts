@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { moduleShell, programShell, type OpenShell } from './sqlite-shell.ts';
 
 /** What is known of a database beside its bytes. */
 export interface DatabaseFacts {
@@ -58,34 +57,39 @@ interface DatabaseChanges {
 
 /** So many databases are open at a time: each is a process. */
 const AT_ONCE = 32;
+/** Milliseconds to wait for a lock on a database that nobody else has. */
+const WAIT = 5000;
 /** More tables than this are not counted. */
 const MOST_TABLES = 1000;
 
-/** The `sqlite3` program, where PATH has it; else null. */
-export async function sqliteProgram(): Promise<Sqlite | null> {
-  const version = await Shell.run(['--version']).catch(() => null);
-  return version === null
-    ? null
-    : {
-        async copy(orders, limit) {
-          const done: (CopyFailure | null)[] = [];
-          for (let at = 0; at < orders.length; at += AT_ONCE) done.push(...(await copyAtOnce(orders.slice(at, at + AT_ONCE), limit)));
-          return done;
-        },
-        facts: factsOf,
-        change,
-        giveBack,
-      };
+/** The means to read databases: the `sqlite3` program where PATH has it, else Node's own module where it has one; else null. */
+export async function findSqlite(): Promise<Sqlite | null> {
+  const open = (await programShell()) ?? (await moduleShell());
+  return open === null ? null : sqliteBy(open);
 }
 
-async function copyAtOnce(orders: readonly CopyOrder[], limit: number): Promise<readonly (CopyFailure | null)[]> {
-  const shells = orders.map(({ path, to }) => new Shell(['-readonly', path], dirname(to)));
-  const begun = await Promise.all(
-    shells.map((shell) => outcome(shell.ask(`.timeout ${String(limit)}\nBEGIN;\nSELECT count(*) FROM sqlite_schema;`))),
-  );
-  const copied = await Promise.all(
-    shells.map(async (shell, at) => begun[at] ?? outcome(shell.ask(`.backup --async main ${basename(orders[at]?.to ?? '')}`))),
-  );
+/** Reads databases through shells. */
+export function sqliteBy(open: OpenShell): Sqlite {
+  return {
+    async copy(orders, limit) {
+      const done: (CopyFailure | null)[] = [];
+      for (let at = 0; at < orders.length; at += AT_ONCE) done.push(...(await copyAtOnce(open, orders.slice(at, at + AT_ONCE), { limit })));
+      return done;
+    },
+    facts: (path, limit) => factsOf(open, path, { limit }),
+    change: (path, changes) => change(open, path, changes),
+    giveBack: (path, holder) => giveBack(open, path, { holder }),
+  };
+}
+
+async function copyAtOnce(
+  open: OpenShell,
+  orders: readonly CopyOrder[],
+  { limit }: { readonly limit: number },
+): Promise<readonly (CopyFailure | null)[]> {
+  const shells = orders.map(({ path, to }) => open({ path, mode: 'read', cwd: dirname(to), limit }));
+  const begun = await Promise.all(shells.map((shell) => outcome(shell.ask('BEGIN;\nSELECT count(*) FROM sqlite_schema;'))));
+  const copied = await Promise.all(shells.map(async (shell, at) => begun[at] ?? outcome(shell.backup(basename(orders[at]?.to ?? '')))));
   await Promise.all(shells.map((shell) => shell.end()));
   return copied;
 }
@@ -100,13 +104,11 @@ async function outcome(asked: Promise<unknown>): Promise<CopyFailure | null> {
   );
 }
 
-async function factsOf(path: string, limit: number): Promise<DatabaseFacts | null> {
-  // With a name of this form SQLite neither locks the file nor looks for a log beside it, nor makes one.
-  const plain = `file:${path.split('/').map(encodeURIComponent).join('/')}?immutable=1`;
+async function factsOf(open: OpenShell, path: string, { limit }: { readonly limit: number }): Promise<DatabaseFacts | null> {
   const hasLog = existsSync(`${path}-wal`) || existsSync(`${path}-journal`);
-  const shell = new Shell([...(hasLog ? [] : ['-readonly']), hasLog ? path : plain], dirname(path));
+  const shell = open({ path, mode: hasLog ? 'write' : 'look', cwd: dirname(path), limit });
   try {
-    const [version, check = 'no answer'] = await shell.ask(`.timeout ${String(limit)}\nPRAGMA user_version;\nPRAGMA quick_check(1);`);
+    const [version, check = 'no answer'] = await shell.ask('PRAGMA user_version;\nPRAGMA quick_check(1);');
     const names = await shell.ask(
       `SELECT json_quote(name) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT ${String(MOST_TABLES)};`,
     );
@@ -124,8 +126,8 @@ async function factsOf(path: string, limit: number): Promise<DatabaseFacts | nul
   }
 }
 
-async function change(path: string, { columns, rewrite, cleared, held, holder }: DatabaseChanges): Promise<void> {
-  const shell = new Shell([path], dirname(path));
+async function change(open: OpenShell, path: string, { columns, rewrite, cleared, held, holder }: DatabaseChanges): Promise<void> {
+  const shell = open({ path, mode: 'write', cwd: dirname(path), limit: WAIT });
   try {
     const known = new Set(
       await shell.ask(
@@ -133,7 +135,7 @@ async function change(path: string, { columns, rewrite, cleared, held, holder }:
       ),
     );
     const tables = held.filter((one) => known.has(one));
-    if (tables.length > 0) await shell.ask(`ATTACH ${text(basename(holder))} AS holder;`);
+    if (tables.length > 0) await shell.ask(`ATTACH ${text(holder)} AS holder;`);
     await shell.ask('BEGIN;');
     for (const column of columns.filter((one) => known.has(one))) {
       const [table, name] = column.split('.').map(quoted);
@@ -158,10 +160,10 @@ async function change(path: string, { columns, rewrite, cleared, held, holder }:
   }
 }
 
-async function giveBack(path: string, holder: string): Promise<void> {
-  const shell = new Shell([path], dirname(path));
+async function giveBack(open: OpenShell, path: string, { holder }: { readonly holder: string }): Promise<void> {
+  const shell = open({ path, mode: 'write', cwd: dirname(path), limit: WAIT });
   try {
-    await shell.ask(`ATTACH ${text(basename(holder))} AS holder;`);
+    await shell.ask(`ATTACH ${text(holder)} AS holder;`);
     const tables = await shell.ask("SELECT name FROM holder.sqlite_schema WHERE type = 'table';");
     await shell.ask('BEGIN;');
     for (const table of tables) {
@@ -186,62 +188,4 @@ function literal(value: string): string {
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** One running `sqlite3`, asked question by question; the first error ends it. */
-class Shell {
-  readonly #child;
-  readonly #closed: Promise<unknown>;
-  #output = '';
-  #errors = '';
-  #questions = 0;
-  #onOutput: () => void = () => undefined;
-
-  /** The directory is where names of copies are taken from. */
-  constructor(args: readonly string[], cwd: string) {
-    this.#child = spawn('sqlite3', ['-init', '/dev/null', '-batch', '-bail', '-noheader', '-list', ...args], { cwd, stdio: 'pipe' });
-    this.#closed = once(this.#child, 'close').catch(() => undefined);
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.#output += text;
-      this.#onOutput();
-    });
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#errors += text;
-    });
-    // A process that ended at an error reads nothing more; what it said is the answer.
-    this.#child.stdin.on('error', () => undefined);
-  }
-
-  /** Runs a program's other mode once and gives what it prints. */
-  static async run(args: readonly string[]): Promise<string> {
-    const child = spawn('sqlite3', args, { stdio: ['ignore', 'pipe', 'ignore'] });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    await once(child, 'close');
-    return output;
-  }
-
-  /** The lines of the answer; throws what SQLite said. */
-  async ask(question: string): Promise<readonly string[]> {
-    const mark = `--answered ${String(this.#questions++)}--`;
-    this.#child.stdin.write(`${question}\n.print ${mark}\n`);
-    const answered = new Promise<string>((resolve) => {
-      this.#onOutput = () => {
-        const at = this.#output.indexOf(`${mark}\n`);
-        if (at !== -1) resolve(this.#output.slice(0, at));
-      };
-      this.#onOutput();
-    });
-    const text = await Promise.race([answered, this.#closed.then(() => null)]);
-    if (text === null) throw new Error(this.#errors.trim() === '' ? 'sqlite3 ended' : this.#errors.trim());
-    this.#output = this.#output.slice(text.length + mark.length + 1);
-    return text === '' ? [] : text.replace(/\n$/, '').split('\n');
-  }
-
-  async end(): Promise<void> {
-    this.#child.stdin.end();
-    await this.#closed;
-  }
 }

@@ -7,7 +7,7 @@ import { createFiles, type BeforeChange } from '../../src/core/files.ts';
 import { ownThread } from '../../src/core/threads/job.ts';
 import { fileSystemOf } from '../../src/providers/file-system.ts';
 import { createProcessTable } from '../../src/providers/processes.ts';
-import { sqliteProgram } from '../../src/providers/sqlite.ts';
+import { findSqlite } from '../../src/providers/sqlite.ts';
 
 /** A clock that never waits: a sleep only moves it on. */
 function testClock(): Clock {
@@ -41,7 +41,7 @@ export function testHost(
     home: join(directory, name),
     progress: () => undefined,
     fileSystem: fileSystemOf,
-    sqlite: sqliteProgram,
+    sqlite: findSqlite,
   };
 }
 

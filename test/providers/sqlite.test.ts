@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { sqliteBy, type Sqlite } from '../../src/providers/sqlite.ts';
+import { moduleShell, programShell } from '../../src/providers/sqlite-shell.ts';
+import { has } from '../support/tools.ts';
+import { temporary } from '../support/tree.ts';
+
+const shells = { 'the program': await programShell(), "Node's module": await moduleShell() };
+const NAME = `it's "odd", ;`;
+
+function make(path: string): void {
+  execFileSync('sqlite3', ['-batch', path], {
+    input: `PRAGMA journal_mode=WAL; PRAGMA user_version=3; CREATE TABLE "${NAME.replaceAll('"', '""')}"(at TEXT); INSERT INTO "${NAME.replaceAll('"', '""')}" VALUES('/old/x'),('said /old/x'),('none'); CREATE TABLE waits(id TEXT PRIMARY KEY, n) WITHOUT ROWID; INSERT INTO waits VALUES('a',1),('b',2); CREATE TABLE leases(id);INSERT INTO leases VALUES(1);`,
+  });
+}
+
+describe.runIf(has('sqlite3'))('databases are read and changed', () => {
+  const known = Object.entries(shells).flatMap(([name, open]) => (open === null ? [] : [[name, sqliteBy(open)] as const]));
+
+  test.each(known)('by %s: a copy is whole, and facts are those of the original', async (_, sqlite: Sqlite) => {
+    const directory = join(temporary(), 'a b');
+    mkdirSync(directory);
+    const path = join(directory, NAME);
+    make(path);
+    expect(await sqlite.facts(path, 1000)).toEqual({
+      userVersion: 3,
+      check: 'ok',
+      tables: [
+        { name: NAME, rows: 3 },
+        { name: 'leases', rows: 1 },
+        { name: 'waits', rows: 2 },
+      ],
+    });
+    // Looking made nothing.
+    expect(readdirSync(directory)).toEqual([NAME]);
+    expect(
+      await sqlite.copy(
+        [
+          { path, to: join(directory, '0.db') },
+          { path: join(directory, 'none'), to: join(directory, '1.db') },
+        ],
+        1000,
+      ),
+    ).toEqual([null, { locked: false, message: expect.stringMatching(/unable to open/) as string }]);
+    expect(await sqlite.facts(join(directory, '0.db'), 1000)).toEqual(await sqlite.facts(path, 1000));
+  });
+
+  test.each(known)('by %s: columns are rewritten, tables cleared and held, and what is held comes back', async (_, sqlite: Sqlite) => {
+    const directory = temporary();
+    const path = join(directory, 'x.db');
+    const holder = `${path}.held`;
+    make(path);
+    await sqlite.change(path, {
+      columns: [`${NAME}.at`, 'none.at', 'waits.none'],
+      rewrite: (text) => text.replace('/old', "/new's"),
+      cleared: ['leases', 'none'],
+      held: ['waits'],
+      holder,
+    });
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    const query = (text: string): string => execFileSync('sqlite3', ['-batch', path, text]).toString();
+    expect(query(`SELECT at FROM "${NAME.replaceAll('"', '""')}" ORDER BY at`)).toBe("/new's/x\nnone\nsaid /new's/x\n");
+    expect(query('SELECT (SELECT count(*) FROM waits), (SELECT count(*) FROM leases)')).toBe('0|0\n');
+    await sqlite.giveBack(path, holder);
+    expect(query('SELECT id, n FROM waits')).toBe('a|1\nb|2\n');
+    // Done again after a crash it finds nothing more to give.
+    await sqlite.giveBack(path, holder);
+    expect(query('SELECT count(*) FROM waits')).toBe('2\n');
+  });
+});
