@@ -50,7 +50,7 @@ export interface CheckpointResult {
   readonly newAlarms: readonly Finding[];
   /** Bytes added to the store. */
   readonly storedBytes: number;
-  /** Whether all was captured and nothing raised an alarm. */
+  /** Whether all was captured and no alarm is open. */
   readonly complete: boolean;
 }
 
@@ -110,7 +110,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
     const same = (options.declare ?? []).length > 0 ? null : await sameState(session, { found, quiesced, base });
     if (same !== null) {
       if (found.learned) indexed = { manifest: same.manifest, secrets: found.secretFiles };
-      return { session, recorded: false, ...same, newAlarms: [], storedBytes: 0, complete: true };
+      return { session, recorded: false, ...same, newAlarms: [], storedBytes: 0, complete: isWhole(same.facts) && same.facts.alarms.length === 0 };
     }
     const result = await record(session, options, { found, quiesced, profile, copies, base: await base() });
     indexed = { manifest: result.manifest, secrets: found.secretFiles };
@@ -194,7 +194,7 @@ async function record(
   const after = await appendRecord(ready, draftOf(manifest, options), { custodian: options.custodian });
   await keepFacts(after, manifest, facts);
   const storedBytes = [...secretPacks, ...mainPacks].reduce((sum, pack) => sum + pack.size, 0);
-  const complete = isWhole(facts) && alarms.fresh.length === 0;
+  const complete = isWhole(facts) && open.length === 0;
   return { session: after, recorded: true, manifest, facts, newAlarms: alarms.fresh, storedBytes, complete };
 }
 

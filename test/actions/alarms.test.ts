@@ -44,6 +44,8 @@ describe('what may not happen silently', () => {
     change(home);
     const { recorded, newAlarms, complete } = await checkpoint(a);
     expect({ recorded, complete, codes: newAlarms.map((one) => one.code) }).toEqual({ recorded: true, complete: false, codes: [code] });
+    // It is as incomplete the next time, though nothing changed.
+    expect(await checkpoint(a)).toMatchObject({ recorded: false, complete: false });
     const target = { invite: await inviteOf(b) };
     await expect(fence(a, { to: target, acceptNew: true, drain: 0 })).rejects.toMatchObject({ code: 'ALARM_OPEN' });
     expect(await acts(a, home)).toBe(true);

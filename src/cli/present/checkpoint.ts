@@ -26,7 +26,12 @@ export function checkpointAnswer(done: CheckpointResult, carried: PackResult | n
   const gaps = facts.findings.map((one) => `${one.code}: ${one.subject}${one.next === undefined ? '' : `   # ${one.next}`}`);
   if (!recorded) {
     const open = facts.alarms.map((one) => `still open: ${one.code}: ${one.subject}   # ${one.next ?? ''}`);
-    return { data, text: `nothing changed since record ${String(seq)}\n${carriedText}`, notes: firstLines(open, 10) };
+    return {
+      status: complete ? STATUS.done : STATUS.incomplete,
+      data,
+      text: `nothing changed since record ${String(seq)}\n${carriedText}`,
+      notes: [...firstLines(open, 10), ...firstLines(gaps, 20)],
+    };
   }
   const alarms = newAlarms.map((one) => `alarm: ${one.code}: ${one.subject}`);
   const lost = newAlarms.find((one) => one.class === 'memory' || one.class === 'workflow');
