@@ -9,6 +9,7 @@ import { capture, type CheckpointResult } from './checkpoint.ts';
 import { liveGuards, setDrainDeadline, sweepGuards, type GuardNote } from './guarded/guards.ts';
 import { endGuard } from './guarded/guard-end.ts';
 import type { Custodian } from './custodian/custodian.ts';
+import { outsideOf } from './session/outside.ts';
 import { runHooks, type HookOutcome } from './hooks.ts';
 import { openState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
@@ -40,6 +41,8 @@ export interface FenceResult {
   readonly offeredTo: string | null;
   /** What became of the profile's stop commands. */
   readonly hooks: HookOutcome;
+  /** Units of this host by which it would be started again. */
+  readonly units: readonly string[];
 }
 
 /** What a fence would meet. */
@@ -82,7 +85,15 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
       const done = await capture(fenced, {});
       if (target !== null) refuseAlarms(session, done.facts.alarms);
       const offered = target === null ? done.session : await offer(done, target, options.custodian);
-      return { session: offered, checkpoint: done, ended, unseen: activity.unseen, offeredTo: target?.label ?? null, hooks };
+      return {
+        session: offered,
+        checkpoint: done,
+        ended,
+        unseen: activity.unseen,
+        offeredTo: target?.label ?? null,
+        hooks,
+        units: await unitsOf(fenced),
+      };
     } catch (error) {
       // What refuses half-way resumes by itself: an agent that nobody may run is worse than one that was not fenced.
       if (!session.state.fenced) await resumeAgain(ports).catch(() => undefined);
@@ -104,7 +115,20 @@ function alreadyOffered(session: Session, { to }: FenceOptions): FenceResult | n
   if (state.offer === null || to === undefined || host === null || view === null) return null;
   const key = 'invite' in to ? to.invite.by : host.known.find((one) => one.label === to.known)?.key;
   if (key !== state.offer.target || state.holder !== host.key.publicKey || view.seen !== 'contained') return null;
-  return { session: { ...session, host, view }, checkpoint: null, ended: [], unseen: 0, offeredTo: hostLabel(session, key), hooks: 'none' };
+  return {
+    session: { ...session, host, view },
+    checkpoint: null,
+    ended: [],
+    unseen: 0,
+    offeredTo: hostLabel(session, key),
+    hooks: 'none',
+    units: [],
+  };
+}
+
+async function unitsOf(session: HostSession): Promise<readonly string[]> {
+  const outside = await outsideOf(session.ports, session.root, await readProfile(session));
+  return outside.map(({ path }) => path).filter((path) => /\.(service|timer|plist)$/.test(path));
 }
 
 async function stopGuards(session: HostSession, drain: number): Promise<readonly GuardNote[]> {

@@ -14,7 +14,7 @@ import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
 import type { Profile } from '../profile/profile.ts';
 import { appendSigned } from './session/append-record.ts';
-import { outsideOf, type Outside } from './session/outside.ts';
+import { agentsIn, outsideOf, type Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { checkAgentName } from './session/agent-name.ts';
 import type { NewCustodian } from './custody.ts';
@@ -58,6 +58,8 @@ export interface InitResult {
   readonly survey: Survey;
   /** What lies outside and belongs to it. */
   readonly elsewhere: readonly Outside[];
+  /** Agents of the instance, where it may hold several. */
+  readonly agents: readonly string[];
   readonly kit: string | null;
   /** What a person has to know of the place. */
   readonly warnings: readonly string[];
@@ -115,6 +117,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     profile: profile.data.name,
     survey: found ?? survey(root, profile),
     elsewhere: await outsideOf(ports, root, profile),
+    agents: await agentsIn(ports, root, profile),
     kit,
     warnings: await placeWarnings(ports, root),
   };

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+import { word } from '../core/shell.ts';
 import { fence, planFence, type FenceOptions } from '../actions/fence.ts';
 import { openCustodian } from '../actions/custodian/custodian.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
@@ -63,7 +65,7 @@ export default class Fence extends AgentCommand {
       if ((await terminal.ask(`${error.message}\ntrust it (yes/no)? `)).trim() !== 'yes') throw error;
       return fence(ports, { ...options, acceptNew: true });
     });
-    const { session, ended, unseen, offeredTo, hooks } = result;
+    const { session, ended, unseen, offeredTo, hooks, units } = result;
     const data = {
       seq: session.state.seq,
       epoch: session.state.epoch,
@@ -72,11 +74,17 @@ export default class Fence extends AgentCommand {
       ended: ended.length,
       unseen,
       hooks,
+      units,
     };
     const notes = [
       ...hookNotes(hooks, 'stop'),
+      ...units.map((path) => `would start it again on this host: ${path}\nnext: ${disabling(path)}   # agent resume does not undo that`),
       ...(unseen === 0 ? [] : [`not looked at: ${count(unseen, 'process', 'processes')} of other accounts that might write here`]),
     ];
     return { status: unseen === 0 ? STATUS.done : STATUS.incomplete, data, text: fenceText(result), notes };
   }
+}
+
+function disabling(path: string): string {
+  return path.endsWith('.plist') ? `launchctl unload -w ${word(path)}` : `systemctl --user disable --now ${word(basename(path))}`;
 }

@@ -36,6 +36,8 @@ export interface ProfileData {
   readonly bodyDirectory?: string;
   /** Layouts: each a list of globs that all find something. */
   readonly detect?: readonly (readonly string[])[];
+  /** Directories of which each is an agent of the instance, where there may be several. */
+  readonly agents?: readonly string[];
   /** What belongs to the agent and lies outside of its root. */
   readonly outside?: readonly { readonly path: string; readonly class: FileClass; readonly about: string }[];
   /** Where absolute paths stand that a move makes wrong. */

@@ -48,6 +48,15 @@ test('every command prints one document with --json that its schema allows, on f
   json(['profile', 'explain', 'private/secrets/chat.env']);
   json(['profile', 'explain', '/etc/passwd'], { status: 2 });
   json(['profile', 'allow']);
+  json(['profile', 'list']);
+  json(['profile', 'test']);
+  json(['profile', 'test', '--profile', 'nonsense'], { status: 2 });
+  json(['profile', 'new', 'No Name'], { status: 2 });
+  json(['rehome', '--dry-run']);
+  json(['rehome', '--map', 'nonsense'], { status: 2 });
+  json(['rehome']);
+  json(['release']);
+  json(['status', '--after-move']);
   writeFileSync(join(home, 'private/memory/note-1.md'), 'newer\n');
   json(['checkpoint', '--to', '../../nas']);
   json(['status', '--max-age', '0s'], { status: 3 });
@@ -76,6 +85,10 @@ test('every command prints one document with --json that its schema allows, on f
   json(['descend', '../bea', '--no-recovery'], { status: 1 });
   json(['fence', '--dry-run']);
   json(['fence', '--drain', 'soon'], { status: 2 });
+  json(['af', 'export', '-o', '../../ada.af']);
+  json(['af', 'export', '-o', '../../ada.af'], { status: 1 });
+  json(['af', 'import', '../../ada.af', '../../from-af']);
+  json(['af', 'import', 'private/self.json', '../../no-af'], { status: 13 });
   json(['nonsense'], { status: 2 });
   json(['checkpoint', '--nonsense'], { status: 2 });
   json(['guard'], { status: 2 });

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { FileClass, Profile } from '../../profile/profile.ts';
 import { findPaths } from './find-paths.ts';
 import type { Ports } from './ports.ts';
@@ -30,4 +30,11 @@ export async function outsideOf(
     }
   }
   return found;
+}
+
+/** Names of the agents that an instance holds, where it may hold several: they are one here, and move together. */
+export async function agentsIn({ files }: Pick<Ports, 'files'>, root: string, { data }: Profile): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const glob of data.agents ?? []) for (const path of await findPaths(files, root, { glob })) found.push(basename(path));
+  return found.sort();
 }

@@ -3,7 +3,7 @@ import { columns, count, firstLines, showBytes } from '../text.ts';
 import { word } from '../../core/shell.ts';
 
 /** Says what came of `agent init`, for a person. */
-export function initData({ session, profile, survey, elsewhere, kit, warnings }: InitResult): unknown {
+export function initData({ session, profile, survey, elsewhere, agents, kit, warnings }: InitResult): unknown {
   const { classes, ...rest } = survey;
   return {
     agent: session.state.agent,
@@ -13,13 +13,14 @@ export function initData({ session, profile, survey, elsewhere, kit, warnings }:
     kit,
     warnings,
     elsewhere,
+    agents,
     classes: Object.fromEntries(classes),
     ...rest,
   };
 }
 
 /** Says what came of `agent init`, for a person. */
-export function initText({ session, profile, survey, elsewhere, kit }: InitResult, directory: string): string {
+export function initText({ session, profile, survey, elsewhere, agents, kit }: InitResult, directory: string): string {
   const { classes, special, unclassified, databases, outside, mixed } = survey;
   const rows = [...classes]
     .filter(([name]) => name !== 'volatile' && name !== 'host')
@@ -28,6 +29,9 @@ export function initText({ session, profile, survey, elsewhere, kit }: InitResul
     classes.has(name) ? [count(classes.get(name)?.files ?? 0, `${name} path`)] : [],
   );
   const lines = [
+    ...(agents.length < 2
+      ? []
+      : [`it holds ${count(agents.length, 'agent')}, which are one here and move together: ${firstLines(agents, 8).join(', ')}`]),
     ...(out.length === 0 && special.length === 0
       ? []
       : [`left out: ${[...out, ...(special.length === 0 ? [] : [count(special.length, 'special file')])].join(', ')}`]),
