@@ -1,7 +1,7 @@
 // The arrow runs downward only; rooms on one floor do not see each other; one owner file for each npm dependency.
 const floors = [
   ['core'],
-  ['store', 'ledger', 'profile', 'host', 'providers'],
+  ['store', 'ledger', 'profile', 'host', 'providers', 'letta'],
   ['manifest'],
   ['capture', 'install'],
   ['actions'],
@@ -14,6 +14,8 @@ const owners = {
   'proper-lockfile': 'src/host/lock\\.ts',
   'isomorphic-git': 'src/providers/git\\.ts',
   execa: 'src/providers/commands\\.ts',
+  json5: 'src/providers/json5\\.ts',
+  '@secretlint': 'src/providers/secret-scan\\.ts',
   chalk: 'src/cli/style\\.ts',
   '@oclif/core': 'src/cli/command\\.ts',
 };

@@ -44,6 +44,8 @@ const commands: Program['commands'] = {
   'keys rotate': entry('open new store keys', () => import('./commands/keys/rotate.ts')),
   'keys check': entry('prove that a key opens the newest state', () => import('./commands/keys/check.ts')),
   'keys custody': entry('replace the recovery key', () => import('./commands/keys/custody.ts')),
+  'af import': entry('write the directory that an agent file of Letta is', () => import('./commands/af/import.ts')),
+  'af export': entry('write an agent file of Letta from the agent', () => import('./commands/af/export.ts')),
   'profile allow': entry("let this host run the profile's commands", () => import('./commands/profile/allow.ts')),
   'profile list': entry('list the layouts that are known', () => import('./commands/profile/list.ts')),
   'profile new': entry('write a profile of your own', () => import('./commands/profile/new.ts')),
@@ -58,6 +60,7 @@ const groups: Program['groups'] = [
   ['when something is lost', ['recover', 'revoke']],
   ['keys', ['keys list', 'keys add', 'keys remove', 'keys rotate', 'keys check', 'keys custody']],
   ['layouts', ['profile list', 'profile test', 'profile explain', 'profile new', 'profile allow']],
+  ['agent files of Letta', ['af import', 'af export']],
   ['act', ['guard', 'resume']],
 ];
 

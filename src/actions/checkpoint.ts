@@ -22,6 +22,7 @@ import { keepFacts, keptFacts } from './state/read-state.ts';
 import { progressOf } from './session/progress.ts';
 import { openSession, type HostSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
+import { captureOutside, type OutsideCapture } from './state/outside-capture.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
 import { writeManifest } from './state/write-manifest.ts';
 import { openStoreWriter, type StoreWriter } from './sealed/store-writer.ts';
@@ -89,6 +90,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
   const index = state.manifest === null ? null : ScanIndexReader.open(indexPath, { manifest: state.manifest, profile: profile.digest });
   const newIndex = new ScanIndexWriter(indexPath, profile.digest, index);
   const copies = databaseCopies(session, profile);
+  let outside: OutsideCapture | null = null;
   let indexed: { readonly manifest: Digest; readonly secrets: number } | null = null;
   try {
     const quietBefore = writersOf({ root, profile, processes }).writers.length === 0;
@@ -106,18 +108,25 @@ export async function capture(session: HostSession, options: CheckpointOptions):
       putTree: async (digest, bytes) => (await base()).store.writers.main.put(digest, bytes),
       onFiles: progressOf(ports, 'capture'),
     });
+    outside = await captureOutside(session, profile, {
+      isHome: options.declare?.includes('rehome') === true,
+      store: async () => (await base()).store.writers,
+      putTree: async (digest, bytes) => (await base()).store.writers.main.put(digest, bytes),
+    });
     const quiesced = quietBefore && found.counter.changed === 0 && writersOf({ root, profile, processes }).writers.length === 0;
-    const same = (options.declare ?? []).length > 0 ? null : await sameState(session, { found, quiesced, base });
+    const same = (options.declare ?? []).length > 0 ? null : await sameState(session, { found, quiesced, outside, base });
     if (same !== null) {
       if (found.learned) indexed = { manifest: same.manifest, secrets: found.secretFiles };
-      return { session, recorded: false, ...same, newAlarms: [], storedBytes: 0, complete: isWhole(same.facts) && same.facts.alarms.length === 0 };
+      const isComplete = isWhole(same.facts) && same.facts.alarms.length === 0;
+      return { session, recorded: false, ...same, newAlarms: [], storedBytes: 0, complete: isComplete };
     }
-    const result = await record(session, options, { found, quiesced, profile, copies, base: await base() });
+    const result = await record(session, options, { found, quiesced, outside, profile, copies, base: await base() });
     indexed = { manifest: result.manifest, secrets: found.secretFiles };
     return result;
   } finally {
     index?.close();
     newIndex.end(indexed);
+    outside?.end(indexed?.manifest ?? null);
     if (indexed !== null) copies.note(indexed.manifest);
     copies.close();
   }
@@ -145,19 +154,20 @@ async function openBase(session: HostSession): Promise<Base> {
 interface Seen {
   readonly found: ScanResult;
   readonly quiesced: boolean;
+  readonly outside: OutsideCapture;
 }
 
 /** The recorded state, where the tree is in it. The facts kept at hand do, where the index says the same of the secrets. */
 async function sameState(
   session: HostSession,
-  { found, quiesced, base }: Seen & { readonly base: () => Promise<Base> },
+  { found, quiesced, outside, base }: Seen & { readonly base: () => Promise<Base> },
 ): Promise<Pick<CheckpointResult, 'manifest' | 'facts'> | null> {
   const { manifest } = session.state;
   if (manifest === null) return null;
   const kept = found.secrets === null ? await keptFacts(session, manifest) : null;
-  if (kept !== null) return isSameState(kept, { scan: found, quiesced }) ? { manifest, facts: kept } : null;
+  if (kept !== null) return isSameState(kept, { scan: found, quiesced, outside }) ? { manifest, facts: kept } : null;
   const { previous } = await base();
-  return previous !== null && isSameState(previous.facts, { scan: found, quiesced }) && sameSecrets(previous, found)
+  return previous !== null && isSameState(previous.facts, { scan: found, quiesced, outside }) && sameSecrets(previous, found)
     ? { manifest, facts: previous.facts }
     : null;
 }
@@ -166,11 +176,18 @@ async function sameState(
 async function record(
   session: HostSession,
   options: CheckpointOptions,
-  { found, quiesced, profile, copies, base }: Seen & { readonly profile: Profile; readonly copies: DatabaseCopies; readonly base: Base },
+  {
+    found,
+    quiesced,
+    outside,
+    profile,
+    copies,
+    base,
+  }: Seen & { readonly profile: Profile; readonly copies: DatabaseCopies; readonly base: Base },
 ): Promise<CheckpointResult> {
   const { previous, fresh, store } = base;
   const databases = await databaseFacts(found, { copies, profile, previous: previous?.facts ?? null });
-  const seen = { scan: found, get: store.get, quiesced, databases };
+  const seen = { scan: found, get: store.get, quiesced, outside, databases };
   const declared = options.restored === undefined ? (options.declare ?? []) : declaredByRestore(session.state);
   const alarms = await alarmsOf(previous, seen, { profile, declared });
   const open = [...alarms.open, ...(options.restored?.alarms ?? [])];

@@ -11,7 +11,7 @@ import type { Session } from './session/session.ts';
 import type { OpenState } from './state/open-state.ts';
 
 /** A probable secret in a file: never its text. */
-export interface FoundSecret extends SecretFinding {
+interface FoundSecret extends SecretFinding {
   readonly path: string;
 }
 

@@ -8,6 +8,7 @@ import { selectTree } from '../manifest/select.ts';
 import type { Profile } from '../profile/profile.ts';
 import { changeStaged, placeHome, renamesOf, type Rewrite, type Unwritten } from './home/apply.ts';
 import { moveNote, movedFrom, placeHere, type HomePlace } from './home/due.ts';
+import { outsidePlaces, placeOutside, type PlacedOutside } from './home/outside.ts';
 import { mentionsOf } from './home/mentions.ts';
 import { planHome, type HomePlan } from './home/plan.ts';
 import { capture } from './checkpoint.ts';
@@ -48,6 +49,8 @@ export interface RehomeResult {
   readonly mentions: readonly Rewrite[];
   /** What a person has to do again. */
   readonly redo: readonly { readonly path: string; readonly about: string }[];
+  /** What lies outside of the root: where it was put, or is to be. */
+  readonly outside: readonly PlacedOutside[];
   /** The record that says so; null where there was nothing to do, or it was only looked at. */
   readonly recorded: number | null;
 }
@@ -56,7 +59,15 @@ export interface RehomeResult {
 export async function planRehome(ports: Ports, options: RehomeOptions): Promise<RehomeResult> {
   const session = assertMay(await openSession(ports), 'checkpoint');
   const work = await workOf(session, options);
-  return resultOf(session, work, { rewrites: work.plan === null ? [] : expected(work.plan), unwritten: [], mentions: [], recorded: null });
+  const outside = work.plan === null || work.from === null ? [] : outsidePlaces(work.state.facts, { home: ports.home, map: work.map });
+  const places = outside.map(({ root, path }) => ({ name: root.name, path, how: 'placed' as const }));
+  return resultOf(session, work, {
+    outside: places,
+    rewrites: work.plan === null ? [] : expected(work.plan),
+    unwritten: [],
+    mentions: [],
+    recorded: null,
+  });
 }
 
 /**
@@ -88,13 +99,22 @@ export async function rehome(ports: Ports, options: RehomeOptions): Promise<Reho
     await note.write({ from: work.from ?? placeHere(session), begun: work.state.digest });
     placeHome(session.root, { staging, plan: work.plan, renames, changed });
     await syncTree(session.root);
+    const outside = work.from === null ? [] : await placeOutside(work.state, work.profile, { home: ports.home, map: work.map });
+    // From now on what lies outside is looked for here.
     const { session: after } = await capture(session, { declare: ['rehome'], message: `rehome from ${work.from?.root ?? session.root}` });
     await note.clear();
     await ports.files.removeTree(staging);
     const mentions = mentionsOf(session.root, work.profile, textsOf(work));
     const named = renames.map(({ from, to }) => ({ from: showName(from), to: showName(to) }));
     const links = [...work.plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }));
-    return resultOf(after, work, { ...done, rewrites: [...done.rewrites, ...links], renames: named, mentions, recorded: after.state.seq });
+    return resultOf(after, work, {
+      ...done,
+      rewrites: [...done.rewrites, ...links],
+      renames: named,
+      outside,
+      mentions,
+      recorded: after.state.seq,
+    });
   });
 }
 
@@ -160,7 +180,7 @@ function expected({ texts, databases, links }: HomePlan): readonly Rewrite[] {
 function resultOf(
   { name }: HostSession,
   { from, map, plan }: Work,
-  done: Pick<RehomeResult, 'rewrites' | 'unwritten' | 'mentions' | 'recorded'> & Partial<Pick<RehomeResult, 'renames'>>,
+  done: Pick<RehomeResult, 'rewrites' | 'unwritten' | 'mentions' | 'recorded'> & Partial<Pick<RehomeResult, 'renames' | 'outside'>>,
 ): RehomeResult {
   const told = (list: HomePlan['held'] = []): RehomeResult['held'] => list.map(({ path, about }) => ({ path: showName(path), about }));
   return {
@@ -168,6 +188,7 @@ function resultOf(
     from,
     moved: map.moved,
     renames: [],
+    outside: [],
     dropped: told(plan?.dropped),
     held: [
       ...told(plan?.held),

@@ -18,6 +18,8 @@ export interface ScanOptions {
   readonly rootName: string;
   /** Real path of the root. */
   readonly root: string;
+  /** The only name of the root that is read, where it is not all of it. */
+  readonly only?: string;
   readonly profile: Profile;
   readonly clock: Clock;
   /** Where files are read and hashed. */

@@ -196,7 +196,8 @@ export class Walk {
 
   #names(path: RelPath, tally: Tally): readonly string[] {
     const names = this.#tried(path, tally, readNames) ?? [];
-    return path === '' ? names.filter((name) => name !== '.perdure') : names;
+    const { only } = this.#options;
+    return path === '' ? names.filter((name) => name !== '.perdure' && (only === undefined || name === only)) : names;
   }
 
   #stat(path: RelPath, tally: Tally): BigIntStats | null {

@@ -3,7 +3,7 @@ import { word } from '../core/shell.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Commands whose next steps are not about the agent of -C, or name its directory by themselves. */
-const ELSEWHERE = /^(init|invite|rehydrate|recover|descend|help|completion|--help|keys check \S|-C)/;
+const ELSEWHERE = /^(init|invite|rehydrate|recover|help|completion|--help|keys check \S|-C)/;
 
 /** The name by which the program was called. */
 export function calledName({ program }: Pick<Terminal, 'program'>): 'agent' | 'perdure' {

@@ -68,6 +68,8 @@ export const CODE_PAGES: Readonly<Record<ErrorCode, string>> = {
   MEDIUM_DAMAGED: 'What was read back from the medium is not what was written. Use another medium.',
   HOST_DAMAGED: 'The host directory is damaged. Put its files back from where they went; without them this host is another one.',
   TREE_DAMAGED: 'A tree in a bundle is not well formed, or came out otherwise than it should on this disk.',
+  AF_DAMAGED:
+    'The agent file is no JSON, too large, or holds no agent of Letta; or the files that its import wrote no longer fit together.',
   BUNDLE_INCOMPLETE: 'A state that is needed did not arrive whole, or builds on one that is not here. The error names what is missing.',
   FENCED: 'Nobody may act until agent resume.',
   OFFERED: 'The agent waits for the word of another host: agent close REPLY. Where that host is lost for ever, agent revoke.',

@@ -1,10 +1,7 @@
-import { AgentError } from '../core/errors.ts';
+import { AgentError, type Hint } from '../core/errors.ts';
 
-/** A string, number, true, false or null, as it is written. */
-export interface Scalar {
-  readonly kind: 'string' | 'other';
-  readonly raw: string;
-}
+/** A string, or a number, true, false or null, as it is written. */
+export type Scalar = { readonly kind: 'string'; readonly raw: string } | { readonly kind: 'other'; readonly raw: string };
 
 /** An element of a list, with the white space around it. */
 export interface Item {
@@ -42,14 +39,19 @@ const BLANK = /[ \t\n\r]*/y;
 const WORD = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity/y;
 const DEEPEST = 200;
 
-/** Parses JSON text losslessly. Throws AF_DAMAGED with the line, where `subject` names what was read. */
-export function parseTree(text: string, { subject }: { readonly subject: string }): Item {
+/** What is read, for errors. */
+export interface Subject {
+  readonly subject: string;
+  readonly hints?: readonly Hint[];
+}
+
+/** Parses JSON text losslessly. Throws AF_DAMAGED with the place. */
+export function parseTree(text: string, { subject, hints = [] }: Subject): Item {
   let at = text.startsWith('\ufeff') ? 1 : 0;
   const wrong = (what: string): AgentError => {
-    const line = text.slice(0, at).split('\n').length;
-    return new AgentError('AF_DAMAGED', `'${subject}' is no JSON: line ${String(line)} ${what}`, {
-      hints: [{ command: 'agent af import OTHER-FILE.af DIR', effect: 'export the agent from Letta once more; nothing was changed' }],
-    });
+    const lines = text.slice(0, at).split('\n');
+    const place = `line ${String(lines.length)}, character ${String((lines.at(-1)?.length ?? 0) + 1)}`;
+    return new AgentError('AF_DAMAGED', `'${subject}' is no JSON: at ${place} it ${what}`, { hints });
   };
   const blank = (): string => {
     BLANK.lastIndex = at;

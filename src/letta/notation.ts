@@ -23,9 +23,7 @@ export function quoted(text: string, escapes: Escapes): string {
 
 /** A text in which what is no character is written as an escape; in JSON it means the same. */
 export function wellFormed(text: string): string {
-  return text.isWellFormed()
-    ? text
-    : text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, escaped);
+  return text.isWellFormed() ? text : text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, escaped);
 }
 
 function escaped(char: string): string {
@@ -66,9 +64,15 @@ export function oneLine(node: Node): string {
   return laidOut(node, TIGHT);
 }
 
-/** A list with one more element at its end, set as the others are. */
-export function extended(list: List, value: Node, { layout, depth }: { readonly layout: Layout; readonly depth: number }): List {
-  return { ...list, inner: '', items: more(list.items, { value }, { layout, depth }) };
+/** A list with more elements at its end, set as the others are. */
+export function extended(
+  list: List,
+  values: readonly Node[],
+  { layout, depth }: { readonly layout: Layout; readonly depth: number },
+): List {
+  if (values.length === 0) return list;
+  const added = values.map((value) => ({ value }));
+  return { ...list, inner: '', items: more(list.items, added, { layout, depth }) };
 }
 
 /** An object with one more member at its end, set as the others are. */
@@ -78,19 +82,25 @@ export function enlarged(
   { layout, depth, escapes }: { readonly layout: Layout; readonly depth: number; readonly escapes: Escapes },
 ): Mapping {
   const member = { key, raw: quoted(key, escapes), colon: map.members[0]?.colon ?? layout.colon, value };
-  return { ...map, inner: '', members: more<Omit<Member, keyof Item>>(map.members, member, { layout, depth }) };
+  return { ...map, inner: '', members: more<Omit<Member, keyof Item>>(map.members, [member], { layout, depth }) };
 }
 
 function more<Rest extends object>(
   items: readonly (Item & Rest)[],
-  one: { readonly value: Node } & Rest,
+  added: readonly ({ readonly value: Node } & Rest)[],
   { layout, depth }: { readonly layout: Layout; readonly depth: number },
 ): readonly (Item & Rest)[] {
   const line = (level: number): string => (layout.indent === null ? '' : `\n${' '.repeat(level * layout.indent)}`);
-  const last = items.at(-1);
-  if (last === undefined) return [{ ...one, before: line(depth + 1), after: line(depth) }];
-  const between = items.length > 1 ? last.before : layout.indent === null ? layout.comma.slice(1) : last.before;
-  return [...items.slice(0, -1), { ...last, after: items.at(-2)?.after ?? '' }, { ...one, before: between, after: last.after }];
+  const first = items[0]?.before ?? line(depth + 1);
+  const between = (items.length > 1 ? items.at(-1)?.before : undefined) ?? (layout.indent === null ? layout.comma.slice(1) : first);
+  const inner = items.at(-2)?.after ?? '';
+  const end = items.at(-1)?.after ?? line(depth);
+  const whole = [...items, ...added.map((one) => ({ ...one, before: between, after: inner }))];
+  return whole.map((item, place) => ({
+    ...item,
+    before: place === 0 ? first : item.before,
+    after: place === whole.length - 1 ? end : place === items.length - 1 ? inner : item.after,
+  }));
 }
 
 /** A list or object without some of its parts; what stood before its end stays there. */
@@ -105,4 +115,9 @@ export function without<T extends Item>(items: readonly T[], gone: (item: T, pla
     before: place === 0 ? first : item.before,
     after: item === last ? end : item.after,
   }));
+}
+
+/** How many characters of Unicode a text has, as Letta counts them. */
+export function charactersIn(text: string): number {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }

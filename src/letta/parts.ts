@@ -13,6 +13,13 @@ interface Wanted {
   readonly said?: (path: string) => void;
 }
 
+/** Where a value goes, and how deep it stands in its document. */
+interface Placed {
+  readonly under: string;
+  readonly name: string;
+  readonly depth: number;
+}
+
 /** Collects the files of a document that is taken apart, and how each was written where that is not as the rest is. */
 export class Parts {
   readonly claims: Claims;
@@ -39,24 +46,24 @@ export class Parts {
   }
 
   /** Elements of a list, one a line. */
-  lines(value: Node, { path, depth }: { readonly path: string; readonly depth: number }): Node {
+  lines(value: Node, { under, name, depth }: Placed): Node {
     if (value.kind !== 'list') return value;
-    const name = this.claims.exact(path);
+    const path = this.claims.file(under, { name, ending: '.jsonl' });
     const text = value.items.map((item) => `${oneLine(item.value)}\n`).join('');
-    this.files.set(name, text);
-    this.logs.set(name, digestOf(text));
-    this.#note(name, { value, depth });
-    return this.#reference({ as: 'lines', path: parseRelPath(name) });
+    this.files.set(path, text);
+    this.logs.set(path, digestOf(text));
+    this.#note(path, { value, depth });
+    return this.#reference({ as: 'lines', path });
   }
 
   /** A list or object that holds something. */
-  json(value: Node, { path, depth }: { readonly path: string; readonly depth: number }): Node {
+  json(value: Node, { under, name, depth }: Placed): Node {
     const isEmpty = value.kind === 'list' ? value.items.length === 0 : value.kind !== 'map' || value.members.length === 0;
     if (isEmpty) return value;
-    const name = this.claims.exact(path);
-    this.files.set(name, `${laidOut(value, OWN_LAYOUT)}\n`);
-    this.#note(name, { value, depth });
-    return this.#reference({ as: 'json', path: parseRelPath(name) });
+    const path = this.claims.file(under, { name, ending: '.json' });
+    this.files.set(path, `${laidOut(value, OWN_LAYOUT)}\n`);
+    this.#note(path, { value, depth });
+    return this.#reference({ as: 'json', path });
   }
 
   /** A text or null that stands in a JSON file with others. */
@@ -67,7 +74,8 @@ export class Parts {
     const members = this.#members.get(path) ?? new Map<string, string>();
     members.set(name, text === undefined ? 'null' : quoted(text, 'utf8'));
     this.#members.set(path, members);
-    if (text !== undefined && value.kind === 'string' && quoted(text, this.#form.escapes) !== value.raw) this.raw.set(`${path}#${name}`, value.raw);
+    if (text !== undefined && value.kind === 'string' && quoted(text, this.#form.escapes) !== value.raw)
+      this.raw.set(`${path}#${name}`, value.raw);
     return this.#reference({ as: 'member', path: parseRelPath(path), member: name });
   }
 

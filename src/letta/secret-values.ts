@@ -1,4 +1,4 @@
-import { itemsOf, memberOf, stringOf, withItems, withMembers, type Node } from './json-tree.ts';
+import { itemsOf, memberOf, stringOf, treeText, withItems, withMembers, type Node } from './json-tree.ts';
 
 /** A secret or environment variable that a document names; `value` is null where it was blanked, as Letta does. */
 export interface NamedSecret {
@@ -10,6 +10,10 @@ export interface NamedSecret {
 
 const BLANK: Node = { kind: 'string', raw: '""' };
 
+function isNull(value: Node): boolean {
+  return value.kind === 'other' && value.raw === 'null';
+}
+
 /** Of an MCP server: what Letta leaves out, and others may not. */
 const OF_SERVER = ['token', 'token_enc', 'custom_headers', 'custom_headers_enc'];
 
@@ -20,13 +24,9 @@ const OF_SERVER = ['token', 'token_enc', 'custom_headers', 'custom_headers_enc']
 export function withoutSecrets(root: Node): { readonly root: Node; readonly secrets: readonly NamedSecret[] } {
   const secrets: NamedSecret[] = [];
   const note = (place: string, name: string, value: Node): Node => {
-    const text = value.kind === 'other' && value.raw === 'null' ? '' : (stringOf(value) ?? (value.kind === 'other' ? value.raw : null));
-    if (text === '') {
-      secrets.push({ place, name, value: null });
-      return value;
-    }
-    secrets.push({ place, name, value: text ?? '' });
-    return BLANK;
+    const text = isNull(value) ? '' : (stringOf(value) ?? treeText(value));
+    secrets.push({ place, name, value: text === '' ? null : text });
+    return text === '' ? value : BLANK;
   };
   /** Of `{name: value}`, or of a list of `{key, value}`. */
   const store =
@@ -53,14 +53,15 @@ export function withoutSecrets(root: Node): { readonly root: Node; readonly secr
       ...Object.fromEntries(
         OF_SERVER.map((name) => [
           name,
-          (inner: Node): Node => (inner.kind === 'map' || inner.kind === 'list' ? store(`${place}/${name}`)(inner) : noted(place, name, inner)),
+          (inner: Node): Node =>
+            inner.kind === 'map' || inner.kind === 'list' ? store(`${place}/${name}`)(inner) : noted(place, name, inner),
         ]),
       ),
       stdio_config: (inner) => withMembers(inner, { env: store(`${place}/stdio_config/env`) }),
     });
   const noted = (place: string, name: string, value: Node): Node =>
     // Absent is not blanked: a server without a token needs none.
-    value.kind === 'other' && value.raw === 'null' ? value : note(place, name, value);
+    isNull(value) ? value : note(place, name, value);
   const blanked = withMembers(agent('', root), {
     agents: (list) => withItems(list, (one, at) => agent(`/agents/${String(at)}`, one)),
     mcp_servers: (list) => withItems(list, (one, at) => server(`/mcp_servers/${String(at)}`, one)),
@@ -85,5 +86,8 @@ export function agentsOf(root: Node): readonly Node[] {
 
 /** Whether a document is of the older format: one agent, whose memory is in it. */
 export function isOlder(root: Node): boolean {
-  return memberOf(root, 'agents') === undefined && (memberOf(root, 'core_memory')?.kind === 'list' || memberOf(root, 'messages')?.kind === 'list');
+  return (
+    memberOf(root, 'agents') === undefined &&
+    (memberOf(root, 'core_memory')?.kind === 'list' || memberOf(root, 'messages')?.kind === 'list')
+  );
 }

@@ -1,4 +1,3 @@
-import { digestOf } from '../core/digest.ts';
 import { AgentError } from '../core/errors.ts';
 import { Claims, type Renamed } from './claims.ts';
 import { DOCUMENT_FILE, FORM_FILE, PLAIN_FORM, SECRETS_FILE, freeMarker, type Form } from './form.ts';
@@ -21,18 +20,18 @@ export interface TakenApart {
   readonly secrets: readonly NamedSecret[];
 }
 
+const CONFIG_DIRECTORY = 'private/config/letta';
 /** Members of an agent that are its configuration. */
 const CONFIG = ['llm_config', 'embedding_config', 'model_settings', 'compaction_settings', 'tool_rules'];
 
 /** Takes a document apart so that `putTogether` gives it back to the byte. Throws AF_DAMAGED. */
 export function takeApart(text: string, { subject }: { readonly subject: string }): TakenApart {
-  const { wrappings, inner, root } = unwrapped(text, { subject });
+  const hints = [{ command: 'agent af import OTHER-FILE.af DIR', effect: 'export the agent from Letta once more; nothing was changed' }];
+  const { wrappings, inner, root } = unwrapped(text, { subject, hints });
   const blanked = withoutSecrets(root.value);
   const agents = agentsOf(root.value);
   if (agents.length === 0 || agents.some(({ kind }) => kind !== 'map'))
-    throw new AgentError('AF_DAMAGED', `'${subject}' is JSON, but no agent file of Letta: no agent is in it`, {
-      hints: [{ command: 'agent af import OTHER-FILE.af DIR', effect: 'nothing was changed' }],
-    });
+    throw new AgentError('AF_DAMAGED', `'${subject}' is JSON, but no agent file of Letta: no agent is in it`, { hints });
   const claims = new Claims();
   const form = { ...PLAIN_FORM, marker: freeMarker(inner), escapes: escapesOf(inner), layout: layoutOf(root.value) };
   const parts = new Parts(form, claims);
@@ -70,7 +69,7 @@ function takeDocument(parts: Parts, root: Node): Node {
         return withMembers(file, { content: (value) => parts.text(value, { under: 'artifacts', name: under + name }) });
       }),
     tools: (list) => takeTools(parts, list, { depth: 1 }),
-    mcp_servers: (value) => parts.json(value, { path: 'private/config/letta/mcp_servers.json', depth: 1 }),
+    mcp_servers: (value) => parts.json(value, { under: CONFIG_DIRECTORY, name: 'mcp_servers', depth: 1 }),
     skills: (list) =>
       withItems(list, (skill) => {
         let under: string | undefined;
@@ -81,7 +80,9 @@ function takeDocument(parts: Parts, root: Node): Node {
             const directory = (under ??= parts.claims.directory('body/skills', name));
             return withMembers(
               files,
-              Object.fromEntries(files.members.map(({ key }) => [key, (value: Node): Node => parts.entry(value, { under: directory, name: key })])),
+              Object.fromEntries(
+                files.members.map(({ key }) => [key, (value: Node): Node => parts.entry(value, { under: directory, name: key })]),
+              ),
             );
           },
         });
@@ -92,7 +93,11 @@ function takeDocument(parts: Parts, root: Node): Node {
 function takeAgent(parts: Parts, agent: Node, { first, depth }: { readonly first: boolean; readonly depth: number }): Node {
   const own = first ? null : parts.claims.directory('private/memory/agents', stringOf(memberOf(agent, 'name')) ?? 'agent');
   const self = own === null ? 'private/self.json' : `${own}/self.json`;
-  const member = (name: string) => (value: Node): Node => parts.member(value, { path: self, name });
+  const config = own === null ? CONFIG_DIRECTORY : `${CONFIG_DIRECTORY}/${own.slice('private/memory/'.length)}`;
+  const member =
+    (name: string) =>
+    (value: Node): Node =>
+      parts.member(value, { path: self, name });
   return withMembers(agent, {
     name: member('name'),
     description: member('description'),
@@ -100,16 +105,9 @@ function takeAgent(parts: Parts, agent: Node, { first, depth }: { readonly first
     core_memory: (list) => takeBlocks(parts, list),
     memory_blocks: (list) => takeBlocks(parts, list),
     tools: (list) => takeTools(parts, list, { depth: depth + 1 }),
-    messages: (list) => parts.lines(list, { path: `${own ?? 'private/memory'}/messages.jsonl`, depth: depth + 1 }),
+    messages: (list) => parts.lines(list, { under: own ?? 'private/memory', name: 'messages', depth: depth + 1 }),
     ...Object.fromEntries(
-      CONFIG.map((name) => [
-        name,
-        (value: Node): Node =>
-          parts.json(value, {
-            path: `private/config/letta/${own === null ? '' : `${own.slice('private/memory/'.length)}/`}${name}.json`,
-            depth: depth + 1,
-          }),
-      ]),
+      CONFIG.map((name) => [name, (value: Node): Node => parts.json(value, { under: config, name, depth: depth + 1 })]),
     ),
   });
 }
@@ -132,7 +130,7 @@ function takeTools(parts: Parts, list: Node, { depth }: { readonly depth: number
       source_code: (value) => parts.text(value, { under: 'body/tools', name, ending, said: (given) => (path = given) }),
     });
     if (path === undefined) return withSource;
-    const beside = `${path.slice(0, -ending.length)}.json`;
-    return withMembers(withSource, { json_schema: (value) => parts.json(value, { path: beside, depth: depth + 2 }) });
+    const beside = path.slice('body/tools/'.length, -ending.length);
+    return withMembers(withSource, { json_schema: (value) => parts.json(value, { under: 'body/tools', name: beside, depth: depth + 2 }) });
   });
 }

@@ -1,5 +1,5 @@
 import { digestOf } from '../core/digest.ts';
-import { itemText, parseTree, stringOf, type Item } from './json-tree.ts';
+import { itemText, parseTree, stringOf, type Item, type Subject } from './json-tree.ts';
 import { quoted, wellFormed, type Escapes } from './notation.ts';
 
 /**
@@ -20,12 +20,12 @@ const MOST = 4;
 /** Takes the strings around a document off; the outermost comes first. */
 export function unwrapped(
   text: string,
-  { subject }: { readonly subject: string },
+  subject: Subject,
 ): { readonly wrappings: readonly Wrapping[]; readonly inner: string; readonly root: Item } {
   const wrappings: Wrapping[] = [];
   let inner = text;
   for (;;) {
-    const root = parseTree(inner, { subject });
+    const root = parseTree(inner, subject);
     const held = stringOf(root.value);
     if (held === undefined || root.value.kind !== 'string' || wrappings.length === MOST) return { wrappings, inner, root };
     const { raw } = root.value;

@@ -41,3 +41,12 @@ export function coverageOf(counter: Counter): Coverage {
     complete: unreadable === 0 && changed === 0,
   };
 }
+
+/** The sum of two counts. */
+export function addCounters(one: Counter, other: Counter): Counter {
+  const sum = { ...one };
+  for (const key of Object.keys(sum) as (keyof Counter)[])
+    if (key === 'bytes') sum.bytes += other.bytes;
+    else sum[key] += other[key];
+  return sum;
+}

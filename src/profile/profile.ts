@@ -39,13 +39,22 @@ export interface ProfileData {
   /** Directories of which each is an agent of the instance, where there may be several. */
   readonly agents?: readonly string[];
   /** What belongs to the agent and lies outside of its root. */
-  readonly outside?: readonly { readonly path: string; readonly class: FileClass; readonly about: string }[];
+  readonly outside?: readonly OutsideRule[];
   /** Where absolute paths stand that a move makes wrong. */
   readonly relocate?: readonly Relocation[];
   /** What is done once on the new host. */
   readonly onMove?: readonly MoveAction[];
   /** What a person has to do again on the new host. */
   readonly redo?: readonly { readonly match: string; readonly about: string }[];
+}
+
+/** Where something lies that belongs to an agent: a path, or what its own configuration says; `as` is where it would lie within the root. */
+interface OutsideRule {
+  readonly path?: string;
+  readonly from?: { readonly file: string; readonly at: string };
+  readonly class: FileClass;
+  readonly as?: string;
+  readonly about: string;
 }
 
 /** Files, columns or names in which absolute paths stand. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { createUnzip } from 'node:zlib';
 
 /** A file to look into. */
-export interface ScannedFile {
+interface ScannedFile {
   /** By its name some rules know what it should be. */
   readonly path: string;
   /** Opens its bytes, in parts; may be called twice. */
@@ -115,12 +115,12 @@ async function openLint(): Promise<Lint> {
     // With the extension of a key store, a rule would read a file of this name from the disk.
     const source = { content, filePath, ext: filePath.endsWith('.json') ? '.json' : '', contentType: 'text' } as const;
     const found: { readonly rule: string; readonly at: number }[] = [];
-    for (const { meta, create } of rules) {
-      const rule = meta.id.replace(LIBRARY_RULES, '');
+    for (const one of rules) {
+      const rule = one.meta.id.replace(LIBRARY_RULES, '');
       const report: Parameters<LibraryRule['create']>[0]['report'] = ({ message: { message }, range: [at] }) => {
         if (!NO_SECRET.has(message) && found.length < MOST_FINDINGS) found.push({ rule, at });
       };
-      await create({ createTranslator: () => (message) => ({ message }), report }, OPTIONS).file?.(source);
+      await one.create({ createTranslator: () => (message) => ({ message }), report }, OPTIONS).file?.(source);
     }
     return found.sort((a, b) => a.at - b.at);
   };

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { descend } from '../../src/actions/descend.ts';
 import { openRoot } from '../../src/actions/session/session.ts';
+import { isAgentError, type AgentError } from '../../src/core/errors.ts';
 import { adopted, acts } from '../support/agent.ts';
 import { at } from '../support/host.ts';
 import { listing, nativeAgent, temporary } from '../support/tree.ts';
@@ -16,6 +17,19 @@ function tree(root: string): void {
   writeFileSync(join(root, 'private/state/tasks.json'), '{"a":"canary-task"}\n');
   mkdirSync(join(root, 'body/.git'));
   writeFileSync(join(root, 'body/.git/config'), '[remote "origin"]\n\turl = https://me:canary-remote@example.invalid/x.git\n');
+}
+
+/** Joined at run time, so that no scanner takes this file for a leak. */
+const TOKEN = ['gh', 'p_', 'a1B2'.repeat(9)].join('');
+const KEY = ['sk_', 'live_', 'c3D4'.repeat(6)].join('');
+
+/** An agent whose body has a token in an old copy, and two in a directory. */
+function careless(root: string): void {
+  tree(root);
+  mkdirSync(join(root, 'body/old'));
+  writeFileSync(join(root, 'body/.env.bak'), `A=1\nTOKEN=${TOKEN}\n`);
+  writeFileSync(join(root, 'body/old/a b.txt'), `${KEY}\n${KEY} ${TOKEN}\n`);
+  writeFileSync(join(root, 'body/skills.zip'), Buffer.from('PK\x03\x04', 'latin1'));
 }
 
 /** All bytes below a directory, packs in clear. */
@@ -77,4 +91,60 @@ describe('descend', () => {
     await expect(descend(a, { ...options, directory: home })).rejects.toMatchObject({ code: 'TARGET_OCCUPIED' });
     await expect(descend(a, { ...options, directory: join(home, 'body/child') })).rejects.toMatchObject({ code: 'TARGET_OCCUPIED' });
   });
+
+  test('what looks like a secret is refused with its places, never with its text, and nothing is written', async () => {
+    const { a, home, directory } = await adopted(temporary(), careless);
+    const before = [listing(home), readdirSync(directory)];
+    const error = await refusalOf(
+      descend({ ...a, cwd: directory }, { directory: 'bea', classes: ['memory'], recovery: { kit: 'bea.kit' }, proof: true }),
+    );
+    expect(error).toMatchObject({ code: 'SECRET_FOUND' });
+    expect(error.message).toBe("the new agent would get 4 probable secrets, in 'body/.env.bak' and 1 more; nothing was written");
+    const typed = 'agent descend bea --recovery-kit bea.kit --class memory --proof';
+    expect(error.hints).toMatchObject([
+      { command: 'agent show 2:body/.env.bak', effect: 'line 2: github' },
+      { command: "agent show '2:body/old/a b.txt'", effect: 'lines 1, 2: stripe; line 2: github' },
+      { command: `${typed} --without a/ada/body/.env.bak --without 'a/ada/body/old/a b.txt'` },
+      { command: `${typed} --accept a/ada/body/.env.bak --accept 'a/ada/body/old/a b.txt'` },
+    ]);
+    expect(JSON.stringify([error.message, error.hints, error.stack])).not.toMatch(new RegExp(`${TOKEN}|${KEY}`));
+    expect([listing(home), readdirSync(directory)]).toEqual(before);
+  });
+
+  test('--without leaves files and directories out, --accept lets them go, and both are told', async () => {
+    const { a, directory } = await adopted(temporary(), careless);
+    const path = join(directory, 'bea');
+    const options = { directory: path, classes: [], recovery: null, proof: false } as const;
+    const half = await refusalOf(descend(a, { ...options, accept: ['body/.env.bak'] }));
+    expect(half.hints.map(({ command }) => command)).toEqual([
+      "agent show '2:body/old/a b.txt'",
+      `agent descend ${path} --no-recovery --accept body/.env.bak --without 'body/old/a b.txt'`,
+      `agent descend ${path} --no-recovery --accept body/.env.bak --accept 'body/old/a b.txt'`,
+    ]);
+    const { session: _, ...result } = await descend(a, { ...options, accept: ['body/.env.bak'], without: ['body/old'] });
+    expect(result).toMatchObject({
+      files: 4,
+      leftOut: ['body/.git/config', 'private/secrets/chat.env'],
+      without: ['body/old'],
+      accepted: [{ path: 'body/.env.bak', rule: 'github', line: 2 }],
+      notLookedInto: [{ path: 'body/skills.zip', kind: 'zip' }],
+    });
+    expect(JSON.stringify(result)).not.toMatch(new RegExp(`${TOKEN}|${KEY}`));
+    expect(existsSync(join(path, 'body/old'))).toBe(false);
+    expect(readFileSync(join(path, 'body/.env.bak'), 'utf8')).toContain(TOKEN);
+    expect(bytesBelow(path)).not.toContain(KEY);
+  });
+
+  test('a path that the state has not is refused', async () => {
+    const { a, directory } = await adopted(temporary(), careless);
+    const options = { directory: join(directory, 'bea'), classes: [], recovery: null, proof: false } as const;
+    await expect(descend(a, { ...options, without: ['body/none'] })).rejects.toMatchObject({ code: 'PATH_UNKNOWN' });
+    await expect(descend(a, { ...options, accept: ['../elsewhere'] })).rejects.toMatchObject({ code: 'PATH_UNKNOWN' });
+  });
 });
+
+async function refusalOf(done: Promise<unknown>): Promise<AgentError> {
+  const error: unknown = await done.catch((reason: unknown) => reason);
+  if (!isAgentError(error)) throw new Error('it was not refused', { cause: error });
+  return error;
+}

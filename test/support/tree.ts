@@ -4,12 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A temporary directory for one test. */
+/** A temporary directory for one test, or for those of a file where it is made before them. */
 export function temporary(): string {
   const directory = mkdtempSync(join(tmpdir(), 'perdure-test-'));
-  onTestFinished(() => {
+  const remove = (): void => {
     rmSync(directory, { recursive: true, force: true });
-  });
+  };
+  try {
+    onTestFinished(remove);
+  } catch {
+    // Made for all tests of a file.
+    process.once('exit', remove);
+  }
   return directory;
 }
 

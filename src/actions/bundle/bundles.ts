@@ -97,7 +97,10 @@ export async function openBundle(
     packs: { source: state.objects.main, threads },
     secrets: sheet === null ? null : { sheet, get: (digest) => state.objects.secret.chunk(digest) },
   };
-  const plan = await planStage(tree, { limit: pathLimit(state), has: (digest) => state.objects.main.index.has(digest) });
+  const complete = { limit: pathLimit(state), has: (digest: Digest): boolean => state.objects.main.index.has(digest) };
+  // What lies outside of the root is put in place later; that it is there is found out now.
+  for (const root of state.facts.roots) if (root.name !== 'main') await planStage({ ...tree, root, secrets: null }, complete);
+  const plan = await planStage(tree, complete);
   return { seq: sealed.newest.seq, at: sealed.newest.at, state, tree, plan, readers };
 }
 

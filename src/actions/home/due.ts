@@ -26,7 +26,7 @@ const LABELS = { root: 'homeRoot', home: 'homeDirectory', host: 'homeHost' } as 
 
 /** Whether a profile says anything of a move between places. */
 function knowsMoves({ data }: Profile): boolean {
-  return (data.relocate ?? []).length > 0 || (data.onMove ?? []).length > 0;
+  return [data.relocate, data.onMove, data.outside].some((list) => (list ?? []).length > 0);
 }
 
 /** Where a state is at home, as far as it says. */

@@ -9,7 +9,7 @@ import { foldPage } from '../../store/packs/folds.ts';
 import { packFile, packListFile } from '../../store/layout.ts';
 import { PackWriter } from '../../store/packs/pack-writer.ts';
 import type { PackEntry, PackListPage } from '../../store/packs/packlist.ts';
-import { chunkCachePath, mainRoot, type OpenState, type Use } from '../state/open-state.ts';
+import { chunkCachePath, type OpenState, type Use } from '../state/open-state.ts';
 import type { StateName } from '../state/revision.ts';
 import type { HostSession } from '../session/session.ts';
 
@@ -142,7 +142,7 @@ async function liveChunks(
     if (found === null) continue;
     const facts = await main.topDigest(found.facts);
     mark(facts);
-    await markPages(mainRoot(decodeFacts(await main.chunk(facts))).pages, visible);
+    for (const { pages } of decodeFacts(await main.chunk(facts)).roots) await markPages(pages, visible);
     if (found.secrets === undefined || !secretsKnown) continue;
     const top = await secret.topDigest(found.secrets);
     if (!mark(top)) continue;

@@ -1,35 +1,83 @@
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { FileClass, Profile } from '../../profile/profile.ts';
+import type { FileClass, Profile, ProfileData } from '../../profile/profile.ts';
+import { readJson5 } from '../../providers/json5.ts';
 import { findPaths } from './find-paths.ts';
 import type { Ports } from './ports.ts';
 
-/** Something that belongs to an agent and lies outside of its root: it is not captured. */
+/** Something that belongs to an agent and lies outside of its root. */
 export interface Outside {
+  /** Its name as a root of a state: `~/…` or absolute, with a `/` at the end where it is a directory. */
+  readonly name: string;
   readonly path: string;
   readonly class: FileClass;
   readonly about: string;
+  /** Where it would lie within the root, by which its files are classified; null where all of it is of its class. */
+  readonly as: string | null;
+  /** Whether it is recorded with the root; credentials, and what belongs to the host, are not. */
+  readonly captured: boolean;
 }
 
-/** What lies outside of a root and belongs to the agent, as far as the profile knows. */
-export async function outsideOf(
-  { files, home }: Pick<Ports, 'files' | 'home'>,
-  root: string,
-  { data }: Profile,
-): Promise<readonly Outside[]> {
-  const found: Outside[] = [];
-  for (const { path, class: kind, about } of data.outside ?? []) {
-    const glob = path.startsWith('~/') ? join(home, path.slice(2)) : join(root, path);
-    // Up to the first name with a wildcard it is a directory.
-    let base = glob;
-    while (/[*?[{]/.test(base)) base = dirname(base);
-    if (base === glob) base = dirname(base);
-    for (const one of await findPaths(files, base, { glob: glob.slice(base.length + (base === '/' ? 0 : 1)) })) {
-      const at = join(base, one);
-      // What is within the root is captured, whatever leads to it.
-      if (at !== root && !at.startsWith(`${root}/`)) found.push({ path: at, class: kind, about });
+const STAYS: readonly FileClass[] = ['secret', 'host', 'volatile'];
+
+/** What lies outside of a root and belongs to the agent, as far as the profile and the agent's configuration know; in order of names. */
+export async function outsideOf(ports: Pick<Ports, 'files' | 'home'>, root: string, { data }: Profile): Promise<readonly Outside[]> {
+  const found = new Map<string, Outside>();
+  for (const rule of data.outside ?? []) {
+    const { class: kind, about, as = null } = rule;
+    for (const path of await pathsOf(ports, root, rule)) {
+      // What is within the root is captured, whatever leads to it; and nothing that holds the root is.
+      if (`${path}/`.startsWith(`${root}/`) || `${root}/`.startsWith(`${path}/`)) continue;
+      const stat = lstatSync(path, { throwIfNoEntry: false });
+      if (stat === undefined) continue;
+      const name = `${nameOf(path, ports.home)}${stat.isDirectory() ? '/' : ''}`;
+      const captured = !STAYS.includes(kind) && (stat.isDirectory() || stat.isFile());
+      if (!found.has(name)) found.set(name, { name, path, class: kind, about, as, captured });
     }
   }
-  return found;
+  const all = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  // What lies within another one is captured with that.
+  return all.filter((one) => !all.some((other) => other !== one && other.captured && one.path.startsWith(`${other.path}/`)));
+}
+
+/** Where a root of a state that lies outside would lie on a host with this home directory. */
+export function placeOfName(name: string, home: string): string {
+  const path = name.replace(/\/$/, '');
+  return path.startsWith('~/') ? join(home, path.slice(2)) : path;
+}
+
+function nameOf(path: string, home: string): string {
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
+
+async function pathsOf(
+  { files, home }: Pick<Ports, 'files' | 'home'>,
+  root: string,
+  { path, from }: NonNullable<ProfileData['outside']>[number],
+): Promise<readonly string[]> {
+  const absolute = (text: string): string => (text.startsWith('~/') ? join(home, text.slice(2)) : join(root, text));
+  if (from !== undefined) {
+    const bytes = await files.readIfPresent(join(root, from.file)).catch(() => null);
+    const texts = bytes === null ? [] : textsAt(await readJson5(bytes.toString('utf8')), from.at.split('.'));
+    return texts
+      .filter((text) => text.startsWith('/') || text.startsWith('~/'))
+      .map((text) => join(text.startsWith('/') ? text : absolute(text)));
+  }
+  const glob = absolute(path ?? '');
+  // Up to the first name with a wildcard it is a directory.
+  let base = dirname(glob);
+  while (/[*?[{]/.test(base)) base = dirname(base);
+  const found = await findPaths(files, base, { glob: glob.slice(base.length + (base === '/' ? 0 : 1)) });
+  return found.map((one) => join(base, one));
+}
+
+/** The strings at a place of a value; `*` is every member. */
+function textsAt(value: unknown, [name, ...rest]: readonly string[]): readonly string[] {
+  if (name === undefined) return typeof value === 'string' ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value)
+    .filter(([key]) => name === '*' || key === name)
+    .flatMap(([, inner]) => textsAt(inner, rest));
 }
 
 /** Names of the agents that an instance holds, where it may hold several: they are one here, and move together. */

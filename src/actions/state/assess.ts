@@ -5,11 +5,12 @@ import { showName } from '../../core/name.ts';
 import type { Declaration } from '../../ledger/record.ts';
 import { SETTLED_BY, databaseAlarms, governedAlarms, memoryAlarms } from '../../manifest/alarms.ts';
 import { compareTrees, type TreeSide } from '../../manifest/compare.ts';
-import { coverageOf } from '../../manifest/coverage.ts';
+import { addCounters, coverageOf } from '../../manifest/coverage.ts';
 import { UNCOPIED, type BodyFacts, type DatabaseRecord, type Facts, type Finding } from '../../manifest/facts.ts';
 import { findEntry, pathFromNames, type GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
 import { readGit } from '../../providers/git.ts';
+import type { OutsideCapture } from './outside-capture.ts';
 import { databaseFindings } from './databases.ts';
 import { homeLabels, placeHere } from '../home/due.ts';
 import { sideOf, type OpenState } from './open-state.ts';
@@ -24,14 +25,16 @@ export interface Found {
   readonly scan: ScanResult;
   readonly get: GetChunk;
   readonly quiesced: boolean;
+  readonly outside: OutsideCapture;
   readonly databases: readonly DatabaseRecord[];
 }
 
 /** Whether the tree, but for its secrets, is in the state that is recorded already, and nothing better can be said of it. */
-export function isSameState(facts: Facts, { scan, quiesced }: Pick<Found, 'scan' | 'quiesced'>): boolean {
-  const [root] = facts.roots;
+export function isSameState(facts: Facts, { scan, quiesced, outside }: Pick<Found, 'scan' | 'quiesced' | 'outside'>): boolean {
+  const [root, ...others] = facts.roots;
   const same = root?.pages.join() === scan.root.pages.join() && root.mode === scan.root.mode && root.mtime === scan.root.mtime;
-  return same && (facts.consistency === 'quiesced' || !quiesced);
+  const asBefore = canonical(others) === canonical(outside.roots);
+  return same && asBefore && (facts.consistency === 'quiesced' || !quiesced);
 }
 
 /** Whether the secret files hold what the recorded sheet says. */
@@ -52,6 +55,7 @@ export async function alarmsOf(
   const raised = [
     ...(await memoryAlarms(compareTrees(sideOf(previous), after), { before: sideOf(previous).get, after: found.get })),
     ...databaseAlarms(previous.facts.databases ?? [], found.databases, profile),
+    ...outsideAlarms(previous.facts, found.outside),
     ...governedAlarms(previous.facts, { classes }, profile.data),
   ];
   const undeclared = (alarm: Finding): boolean => !declared.some((one) => SETTLED_BY[alarm.code] === one);
@@ -67,6 +71,14 @@ export async function alarmsOf(
     )
       kept.push(alarm);
   return { fresh, open: [...kept, ...fresh] };
+}
+
+/** What lay outside of the root, belonged to the agent, and is gone. */
+function outsideAlarms({ roots }: Facts, outside: OutsideCapture): readonly Finding[] {
+  const now = new Set(outside.roots.map((one) => one.name));
+  return roots
+    .filter((one) => one.name !== 'main' && !now.has(one.name))
+    .map((one) => ({ code: 'MEMORY_VANISHED', subject: one.name, next: 'agent checkpoint --declare memory-repair -m TEXT' }));
 }
 
 /** Secrets that the state before has and this tree lacks: lost, or never supplied after a move. */
@@ -101,18 +113,21 @@ export async function factsOf(
     readonly home: Facts | null;
   },
 ): Promise<Facts> {
-  const { scan, quiesced, databases } = found;
+  const { scan, quiesced, outside, databases } = found;
   const body = await bodyOf(session, profile);
   const identityVersion = await identityVersionOf(session, profile);
   return {
     format: 'perdure-facts/1',
     name: session.name,
-    roots: [scan.root],
+    roots: [scan.root, ...outside.roots],
     classes: Object.fromEntries(scan.classes),
     consistency: quiesced ? 'quiesced' : 'live',
-    coverage: coverageOf(scan.counter),
+    coverage: coverageOf(addCounters(scan.counter, outside.counter)),
     alarms,
-    findings: [...scan.findings, ...databaseFindings(databases), ...(await lostSecrets(previous, found))].slice(0, NAMED),
+    findings: [...scan.findings, ...outside.findings, ...databaseFindings(databases), ...(await lostSecrets(previous, found))].slice(
+      0,
+      NAMED,
+    ),
     profile: factsOfProfile(profile),
     labels: {
       host: session.host.label,

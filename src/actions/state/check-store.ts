@@ -12,7 +12,7 @@ import { DIGEST_FILE } from '../../store/packs/pack-jobs.ts';
 import { readPackList, type PackEntry } from '../../store/packs/packlist.ts';
 import { readFrom, type StoreReader } from '../../store/reader.ts';
 import { Folds } from '../../store/packs/folds.ts';
-import { mainRoot, openState, type OpenState } from './open-state.ts';
+import { openState, type OpenState } from './open-state.ts';
 import { statesOf, type StateName } from './revision.ts';
 
 /** What a check of sealed bytes found. */
@@ -197,11 +197,12 @@ export async function checkOpened(
   const state = await openLearned(options, { deep: true, onPack });
   const { main } = state.objects;
   const get = (digest: Digest): Promise<Buffer> => main.chunk(digest);
-  for await (const { path, entry } of walkTree(mainRoot(state.facts).pages, get, { limit: pathLimit(state) })) {
-    if (entry.type !== 'file' || entry.sha256 === undefined) continue;
-    for await (const digest of chunksOf(entry, get))
-      if (!main.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', `a part of '${path}' is in no pack`);
-  }
+  for (const { pages } of state.facts.roots)
+    for await (const { path, entry } of walkTree(pages, get, { limit: pathLimit(state) })) {
+      if (entry.type !== 'file' || entry.sha256 === undefined) continue;
+      for await (const digest of chunksOf(entry, get))
+        if (!main.index.has(digest)) throw new AgentError('BUNDLE_INCOMPLETE', `a part of '${path}' is in no pack`);
+    }
   return state;
 }
 

@@ -51,9 +51,11 @@ export function initText({ session, profile, survey, elsewhere, agents, kit }: I
     ...(elsewhere.length === 0
       ? []
       : [
-          'belongs to the agent, lies elsewhere and is not captured:',
+          'belongs to the agent and lies elsewhere:',
           ...firstLines(
-            elsewhere.map(({ path, class: kind, about }) => `  ${path} (${kind}): ${about}`),
+            elsewhere.map(
+              ({ path, class: kind, about, captured }) => `  ${captured ? 'captured' : 'not captured'}: ${path} (${kind}): ${about}`,
+            ),
             8,
           ),
         ]),

@@ -9,7 +9,7 @@ export function rehomeText(
   result: RehomeResult,
   { isPlan }: { readonly isPlan: boolean },
 ): { readonly text: string; readonly notes: readonly string[] } {
-  const { name, from, moved, rewrites, renames, dropped, held, advanced, cleared, unwritten, mentions, redo, recorded } = result;
+  const { name, from, outside, moved, rewrites, renames, dropped, held, advanced, cleared, unwritten, mentions, redo, recorded } = result;
   if (from === null && moved.length === 0) return { text: `${name} is at home here; nothing to do\n`, notes: [] };
   const lines = [
     ...moved.map((one) => `${one.from} is now ${one.to}`),
@@ -18,6 +18,11 @@ export function rehomeText(
       SHOWN,
     ),
     ...renames.map((one) => `  renamed: ${one.from} to ${one.to}`),
+    ...outside.map(({ path, how }) =>
+      how === 'beside'
+        ? `  something else is in place, so it came beside it: ${path}`
+        : `  ${how === 'same' ? 'there already' : isPlan ? 'to be put in place' : 'put in place'}: ${path}`,
+    ),
     ...dropped.map(({ path, about }) => `  dropped: ${path} (${about})`),
     ...held.map(({ path, about }) => `  held: ${path} (${about})`),
     ...advanced.map((path) => `  advanced: ${path}`),

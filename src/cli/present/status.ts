@@ -55,10 +55,10 @@ export function statusText(result: StatusResult): string {
       : ([
           [
             'elsewhere',
-            `not captured: ${firstLines(
-              elsewhere.map((one) => one.path),
+            firstLines(
+              elsewhere.map((one) => `${one.captured ? 'captured' : 'not captured'}: ${one.path}`),
               3,
-            ).join(', ')}`,
+            ).join(', '),
           ],
         ] as const)),
   ];

@@ -26,7 +26,10 @@ export default class ProfileTest extends AgentCommand {
         unclassified.length === 0
           ? 'every path has a rule'
           : `no rule knows ${count(unclassified.length, 'path')}: captured as private memory`,
-        ...elsewhere.map(({ path, class: kind, about }) => `lies elsewhere, not captured: ${path} (${kind}): ${about}`),
+        ...elsewhere.map(
+          ({ path, class: kind, about, captured }) =>
+            `lies elsewhere, ${captured ? 'captured' : 'not captured'}: ${path} (${kind}): ${about}`,
+        ),
       ],
     };
   }
