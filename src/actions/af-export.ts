@@ -89,7 +89,7 @@ async function openTree(ports: Ports, { directory, from }: AfExportOptions): Pro
       hints: [{ command: 'agent af export -o FILE.af DIR', effect: 'with the directory of an agent; nothing was changed' }],
     });
   if (named !== null && from === undefined && !(await isRoot(ports.files, named))) {
-    const { profile } = await detectProfile(ports.files, named);
+    const { profile } = await detectProfile(ports, named);
     refuseLayout(profile, named);
     const root = await realpath(named);
     return { name: basename(root), root, session: null, seq: null, files: filesOnDisk(ports.files, root, profile) };

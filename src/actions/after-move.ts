@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { liveDatabases } from '../capture/databases/live.ts';
-import { fsPath, parseRelPath, type RelPath } from '../core/name.ts';
+import { fsPath, parseRelPath, showName, type RelPath } from '../core/name.ts';
 import type { DatabaseRecord, Facts } from '../manifest/facts.ts';
 import { sidecarsOf } from '../manifest/sidecars.ts';
 import { walkTree } from '../manifest/tree.ts';
@@ -17,7 +17,7 @@ import type { Ports } from './session/ports.ts';
 import { readProfile } from './session/root-profile.ts';
 import { openSession, type HostSession } from './session/session.ts';
 
-/** Milliseconds that a database may take to answer, and a command of the profile. */
+/** Milliseconds to wait for a lock of a database, and for a command of the profile. */
 const DATABASE_LIMIT = 10_000;
 const COMMAND_LIMIT = 60_000;
 
@@ -29,7 +29,7 @@ export async function afterMove(ports: Ports): Promise<readonly CheckLine[]> {
   const session = assertMay(await openSession(ports), 'act');
   const profile = await readProfile(session);
   const { manifest } = session.state;
-  if (manifest === null) return [{ name: 'state', ok: false, text: 'nothing is recorded; next: agent checkpoint' }];
+  if (manifest === null) return [{ name: 'state', ok: false, text: 'nothing is recorded, until: agent checkpoint' }];
   const state = await learned(await openForReading(session, manifest));
   return [
     homeLine(session, state.facts, profile),
@@ -45,19 +45,21 @@ function homeLine(session: HostSession, facts: Facts, profile: Profile): CheckLi
   return {
     name: 'home',
     ok: from === null,
-    text: from === null ? 'its files are written for this place' : `written for ${from.root}; next: agent rehome`,
+    text: from === null ? 'its files are written for this place' : `written for ${from.root}, until: agent rehome`,
   };
 }
 
-/** Memory as it was recorded, to the byte, and credentials that are there. */
+/** Memory of which nothing is gone, and credentials that are there. */
 async function treeLines(session: HostSession, state: OpenState, profile: Profile): Promise<readonly CheckLine[]> {
   const { root } = session;
-  const { changes, scan } = await compareLive(session, state, { root, profile, trustIndex: false });
+  const { changes } = await compareLive(session, state, { root, profile, trustIndex: false });
   const gone = changes.filter(({ kind }) => kind === 'removed');
-  const memory = scan.counts.get('memory') ?? 0;
-  const missing: RelPath[] = [];
+  // Those too that an earlier checkpoint recorded without.
+  const missing = state.facts.findings
+    .filter((one) => one.code === 'SECRET_MISSING' && !one.subject.includes('\\') && !existsSync(join(root, one.subject)))
+    .map((one) => one.subject);
   for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get))
-    if (entry.type === 'file' && entry.class === 'secret' && !existsSync(fsPath(root, path))) missing.push(path);
+    if (entry.type === 'file' && entry.class === 'secret' && !existsSync(fsPath(root, path))) missing.push(showName(path));
   const [first] = gone;
   return [
     {
@@ -65,8 +67,10 @@ async function treeLines(session: HostSession, state: OpenState, profile: Profil
       ok: first === undefined,
       text:
         first === undefined
-          ? `${String(memory)} files; ${changes.length === 0 ? 'all are what was recorded' : `${String(changes.length)} changed or new since the record`}`
-          : `'${first.path}' is gone${gone.length === 1 ? '' : `, and ${String(gone.length - 1)} more`}; next: agent diff`,
+          ? changes.length === 0
+            ? 'every file is what was recorded'
+            : `nothing is gone; ${String(changes.length)} paths changed or are new since the record`
+          : `'${first.path}' is gone${gone.length === 1 ? '' : `, and ${String(gone.length - 1)} more`}; see: agent diff`,
     },
     {
       name: 'secrets',
@@ -94,11 +98,11 @@ async function databaseLine({ ports, root }: HostSession, { databases = [] }: Fa
     // One with a log is not opened: that would bring the log to its end.
     if (live.has(path) || sidecarsOf(path).some((one) => existsSync(join(root, one)))) inUse++;
     else {
-      const fault = faultOf(record, existsSync(join(root, path)) ? await sqlite.facts(join(root, path), DATABASE_LIMIT) : null);
+      const fault = faultOf(record, existsSync(join(root, path)) ? await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT }) : null);
       if (fault !== null) faults.push(fault);
     }
   }
-  const used = inUse === 0 ? '' : `, ${String(inUse)} in use and not looked into`;
+  const used = inUse === 0 ? '' : `, ${String(inUse)} with a log beside it, or in use, and not looked into`;
   return {
     name,
     ok: faults.length === 0,
@@ -132,7 +136,7 @@ async function programLine({ host, root }: HostSession, { data, digest }: Profil
   const commands = data.wake ?? [];
   if (commands.length === 0) return { name, ok: true, text: 'the profile has no command of the agent to ask' };
   if (!host.allowed.includes(digest))
-    return { name, ok: false, text: `not asked ('${commands.map((one) => one.join(' ')).join("', '")}'); next: agent profile allow` };
+    return { name, ok: false, text: `not asked ('${commands.map((one) => one.join(' ')).join("', '")}'), until: agent profile allow` };
   for (const argv of commands) {
     const { status, output } = await runCommand(argv, { cwd: root, limit: COMMAND_LIMIT });
     if (status !== 0) return { name, ok: false, text: `'${argv.join(' ')}' ended with ${String(status)}: ${output.split('\n')[0] ?? ''}` };

@@ -13,7 +13,7 @@ import { openStoreKeys } from '../store/envelope.ts';
 import type { PackEntry } from '../store/packs/packlist.ts';
 import { appendRecord, type Draft } from './session/append-record.ts';
 import { alarmsOf, factsOf, isSameState, isWhole, sameSecrets } from './state/assess.ts';
-import { databaseCopies, databaseFacts } from './state/databases.ts';
+import { databaseCopies, databaseFacts, lateDatabases } from './state/databases.ts';
 import { openState, scanIndexPath, type OpenState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import type { Custodian } from './custodian/custodian.ts';
@@ -103,7 +103,7 @@ export async function capture(session: HostSession, options: CheckpointOptions):
       threads,
       index,
       newIndex,
-      databases: { live: copies.live, take: (path) => copies.take(path) },
+      databases: copies,
       store: async () => (await base()).store.writers,
       putTree: async (digest, bytes) => (await base()).store.writers.main.put(digest, bytes),
       onFiles: progressOf(ports, 'capture'),
@@ -186,8 +186,9 @@ async function record(
   }: Seen & { readonly profile: Profile; readonly copies: DatabaseCopies; readonly base: Base },
 ): Promise<CheckpointResult> {
   const { previous, fresh, store } = base;
+  const late = lateDatabases(session, profile, { copies, read: found.databasesRead });
   const databases = await databaseFacts(found, { copies, profile, previous: previous?.facts ?? null });
-  const seen = { scan: found, get: store.get, quiesced, outside, databases };
+  const seen = { scan: { ...found, findings: [...found.findings, ...late] }, get: store.get, quiesced, outside, databases };
   const declared = options.restored === undefined ? (options.declare ?? []) : declaredByRestore(session.state);
   const alarms = await alarmsOf(previous, seen, { profile, declared });
   const open = [...alarms.open, ...(options.restored?.alarms ?? [])];

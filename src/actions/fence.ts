@@ -11,6 +11,7 @@ import { endGuard } from './guarded/guard-end.ts';
 import type { Custodian } from './custodian/custodian.ts';
 import { outsideOf } from './session/outside.ts';
 import { runHooks, type HookOutcome } from './hooks.ts';
+import { started } from './resume.ts';
 import { openState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import { refuseClassicTarget, trusted, type Target, type Trust } from './session/trust.ts';
@@ -105,8 +106,7 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
 async function resumeAgain(ports: Ports): Promise<void> {
   const now = await openSession(ports);
   // A disk that is full may refuse this too; then the fence stands, and status says so.
-  if (now.state.fenced && now.state.offer === null)
-    await runHooks(await appendRecord(assertMay(now, 'resume'), { kind: 'resume' }), 'start');
+  if (now.state.fenced && now.state.offer === null) await started(await appendRecord(assertMay(now, 'resume'), { kind: 'resume' }));
 }
 
 /** The same fence again, after the offer was written: nothing is left to do. */

@@ -55,6 +55,9 @@ export async function guard(ports: Ports, options: GuardOptions): Promise<number
   try {
     await registerGuard(opened, note);
     const session = await noteRename(assertMay(await openRoot(ports, opened.root), 'act'));
+    // Whatever began meanwhile saw this guard, or is seen by it.
+    await refuseUnfinished(session);
+    await refuseMoved(session);
     return await run(session, { ...options, note, scope });
   } finally {
     scope?.remove();

@@ -9,6 +9,9 @@ import { hasHost, openSession, type HostSession } from './session/session.ts';
 /** Milliseconds that a profile's command may take. */
 const LIMIT = 60_000;
 
+/** What a command ends with that could not be started. */
+const NOT_FOUND = 128;
+
 /** What became of a profile's commands. */
 export type HookOutcome = 'none' | 'run' | 'not-allowed';
 
@@ -26,7 +29,7 @@ export async function runHooks(session: HostSession, kind: 'stop' | 'start'): Pr
     if (status !== 0)
       throw new AgentError(
         'COMMAND_FAILED',
-        `the profile's ${kind} command '${argv.join(' ')}' ended with ${String(status)}${output === '' ? '' : `: ${output.split('\n')[0] ?? ''}`}`,
+        `the profile's ${kind} command '${argv.join(' ')}' ${status === NOT_FOUND ? 'is no program on PATH here' : `ended with ${String(status)}`}${output === '' ? '' : `: ${output.split('\n')[0] ?? ''}`}`,
         {
           hints: [{ command: argv.join(' '), effect: `by hand, in '${session.root}'; then the same command again` }],
         },

@@ -80,7 +80,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     throw new AgentError('USAGE_WRONG', 'a policy asks for the signature of a recovery key, and there is to be none', {
       hints: [{ command: 'agent init --recovery-kit FILE --cosign KIND', effect: 'nothing was changed' }],
     });
-  const name = checkAgentName(options.name ?? basename(directory));
+  const name = checkAgentName(options.name ?? (basename(directory).replace(/^\.+/, '') || basename(directory)));
   const profile = typeof options.profile === 'object' ? options.profile : await chooseProfile(ports, { name: options.profile, directory });
   await refuseNested(ports, directory);
   if ((await files.exists(await controlOf(files, directory))) && !(await isRoot(files, directory))) await refuseLiving(ports, directory);

@@ -70,7 +70,7 @@ export async function testProfile(
     throw new AgentError('FILE_MISSING', `there is no directory '${options.directory}'`);
   });
   const isAgent = options.profile === undefined && (await isRoot(files, root));
-  const detected = options.profile === undefined && !isAgent ? await detectProfile(files, root) : null;
+  const detected = options.profile === undefined && !isAgent ? await detectProfile(ports, root) : null;
   const profile =
     detected?.profile ??
     (isAgent
@@ -96,14 +96,15 @@ export async function testProfile(
 /** Writes a profile of a user's own, to be edited; throws PROFILE_EXISTS. */
 export async function newProfile(
   ports: Ports,
-  { name, base }: { readonly name: string; readonly base: string },
+  { name, base }: { readonly name: string; readonly base: string | undefined },
 ): Promise<{ readonly path: string }> {
   const { files, profileDirectory } = ports;
   if (!/^[a-z][a-z0-9-]*$/.test(name))
     throw new AgentError('USAGE_WRONG', `'${name}' is no name of a profile: small letters, digits and dashes`, {
       hints: [{ command: 'agent profile new my-agent' }],
     });
-  const { data } = await namedProfile(ports, base);
+  // One of the name of the program's goes on from that, and is taken in its place.
+  const { data } = await namedProfile(ports, base ?? (BUILT_IN_NAMES.includes(name) ? name : 'generic'));
   const path = profilePath(profileDirectory, name);
   const example: Pick<ProfileData, 'format' | 'name' | 'about' | 'rules'> & { readonly extends: string } = {
     format: 'perdure-profile/1',
@@ -114,7 +115,7 @@ export async function newProfile(
   };
   if (!(await files.create(path, `${JSON.stringify(example, null, 2)}\n`, { mode: 0o644 })))
     throw new AgentError('PROFILE_EXISTS', `'${path}' exists; it was left as it is`, {
-      hints: [{ command: `$EDITOR ${word(path)}` }],
+      hints: [{ command: `ls -l ${word(path)}`, effect: 'edit it, or take another name' }],
     });
   return { path };
 }

@@ -1,35 +1,29 @@
-import { resolve } from 'node:path';
 import { AgentError } from '../core/errors.ts';
-import { showName, type RelPath } from '../core/name.ts';
+import { parseRelPath, showName, type RelPath } from '../core/name.ts';
+import { word } from '../core/shell.ts';
 import { syncTree } from '../install/durable.ts';
 import { stageTree } from '../install/stage.ts';
-import { PathMap, type Moved } from '../install/relocate/path-map.ts';
+import type { Moved } from '../install/relocate/path-map.ts';
+import { placeMoved } from '../install/relocate/place.ts';
+import type { Entry } from '../manifest/entry.ts';
+import { UNCOPIED } from '../manifest/facts.ts';
 import { selectTree } from '../manifest/select.ts';
-import type { Profile } from '../profile/profile.ts';
-import { changeStaged, placeHome, renamesOf, type Rewrite, type Unwritten } from './home/apply.ts';
-import { moveNote, movedFrom, placeHere, type HomePlace } from './home/due.ts';
+import { changeStaged, type Rewrite, type Unwritten } from './home/change-staged.ts';
+import { moveNote, placeHere, type HomePlace, type MoveNote } from './home/due.ts';
 import { outsidePlaces, placeOutside, type PlacedOutside } from './home/outside.ts';
 import { mentionsOf } from './home/mentions.ts';
-import { planHome, type HomePlan } from './home/plan.ts';
+import type { HomePlan } from './home/plan.ts';
+import { renamesOf, textsOf, withRenames, workOf, type RehomeOptions, type Work } from './home/work.ts';
 import { capture } from './checkpoint.ts';
 import { progressOf } from './session/progress.ts';
 import { refuseActivity, treeOf } from './restore-paths.ts';
 import { stagingIn } from './session/control.ts';
 import { assertMay } from './session/may.ts';
 import type { Ports } from './session/ports.ts';
-import { readProfile } from './session/root-profile.ts';
 import { openSession, type HostSession } from './session/session.ts';
 import { sideOf, type OpenState } from './state/open-state.ts';
-import { learned, openForReading } from './state/read-state.ts';
+import { refuseUnfinished } from './state/unfinished.ts';
 import { withWriter } from './session/writer.ts';
-
-/** What a rehome is told. */
-export interface RehomeOptions {
-  /** Further places that moved, beside the root and the account's home. */
-  readonly moved: readonly Moved[];
-  /** Whether the tree stays as it is, and only that it is at home here is recorded. */
-  readonly asIs: boolean;
-}
 
 /** What a rehome does or did. */
 export interface RehomeResult {
@@ -43,7 +37,7 @@ export interface RehomeResult {
   readonly held: readonly { readonly path: string; readonly about: string }[];
   readonly advanced: readonly string[];
   readonly cleared: readonly { readonly path: string; readonly table: string }[];
-  /** What could not be changed; it names the old place still. */
+  /** What was left as it is. */
   readonly unwritten: readonly Unwritten[];
   /** Files that still name the old place or host. */
   readonly mentions: readonly Rewrite[];
@@ -58,16 +52,12 @@ export interface RehomeResult {
 /** Tells what a rehome would do; changes nothing. */
 export async function planRehome(ports: Ports, options: RehomeOptions): Promise<RehomeResult> {
   const session = assertMay(await openSession(ports), 'checkpoint');
-  const work = await workOf(session, options);
-  const outside = work.plan === null || work.from === null ? [] : outsidePlaces(work.state.facts, { home: ports.home, map: work.map });
-  const places = outside.map(({ root, path }) => ({ name: root.name, path, how: 'placed' as const }));
-  return resultOf(session, work, {
-    outside: places,
-    rewrites: work.plan === null ? [] : expected(work.plan),
-    unwritten: [],
-    mentions: [],
-    recorded: null,
-  });
+  const work = await workOf(session, options, null);
+  const { plan } = work;
+  if (plan === null) return resultOf(session, work, NOTHING);
+  const places = work.from === null ? [] : outsidePlaces(work.state.facts, { home: ports.home, map: work.map });
+  const outside = places.map(({ root, path }) => ({ name: root.name, path, how: 'placed' as const }));
+  return resultOf(session, work, { ...NOTHING, outside, rewrites: expected(plan), renames: renamesOf(session.root, work) });
 }
 
 /**
@@ -79,99 +69,126 @@ export async function rehome(ports: Ports, options: RehomeOptions): Promise<Reho
   return withWriter(ports, 'checkpoint', async (locked) => {
     await refuseActivity(locked, 'rehome');
     const note = moveNote(locked);
-    const begun = await note.read();
+    const noted = await note.read();
+    // Cut after the record was written, there is nothing left of it but the note.
+    const begun = noted?.begun?.manifest === locked.state.manifest ? noted.begun : null;
+    if (begun !== null && options.asIs) await refuseUnfinished(locked);
+    if (noted?.begun != null && begun === null) await note.clear();
     // What was not recorded yet is recorded first; what an interrupted rehome left is a mixture, and is made anew.
-    const session = begun?.begun == null ? (await capture(locked, {})).session : locked;
-    const work = await workOf(session, options);
+    const session = begun === null ? await recordFirst(locked) : locked;
+    const work = await workOf(session, { ...options, moved: begun?.moved ?? options.moved }, begun);
     if (work.plan === null) {
-      if (begun !== null && work.from === null) await note.clear();
-      if (work.from === null) return resultOf(session, work, NOTHING);
+      if (work.from === null) {
+        await note.clear();
+        return resultOf(session, work, NOTHING);
+      }
       const { session: after } = await capture(session, { declare: ['rehome'], message: 'rehome, as it is' });
       await note.clear();
       return resultOf(after, work, { ...NOTHING, recorded: after.state.seq });
     }
-    const staging = stagingIn(session.root, session.control);
-    const paths = [...new Set([...work.plan.texts.keys(), ...work.plan.databases.keys(), ...work.plan.advanced.keys(), ...work.plan.logs])];
-    await stage(session, work.state, { staging, paths });
-    const { changed, ...done } = await changeStaged(staging, work.plan, { map: work.map, sqlite: await ports.sqlite() });
-    const renames = renamesOf(session.root, work.plan.slugs, work.map);
-    await syncTree(staging);
-    await note.write({ from: work.from ?? placeHere(session), begun: work.state.digest });
-    placeHome(session.root, { staging, plan: work.plan, renames, changed });
-    await syncTree(session.root);
-    const outside = work.from === null ? [] : await placeOutside(work.state, work.profile, { home: ports.home, map: work.map });
-    // From now on what lies outside is looked for here.
-    const { session: after } = await capture(session, { declare: ['rehome'], message: `rehome from ${work.from?.root ?? session.root}` });
-    await note.clear();
-    await ports.files.removeTree(staging);
-    const mentions = mentionsOf(session.root, work.profile, textsOf(work));
-    const named = renames.map(({ from, to }) => ({ from: showName(from), to: showName(to) }));
-    const links = [...work.plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }));
-    return resultOf(after, work, {
-      ...done,
-      rewrites: [...done.rewrites, ...links],
-      renames: named,
-      outside,
-      mentions,
-      recorded: after.state.seq,
-    });
+    return doRehome(session, { ...work, plan: work.plan }, { note, noted, begun, moved: begun?.moved ?? options.moved });
   });
 }
 
-interface Work {
-  readonly state: OpenState;
-  readonly profile: Profile;
-  readonly from: HomePlace | null;
-  readonly map: PathMap;
-  /** Null where nothing is to be changed. */
-  readonly plan: HomePlan | null;
-}
-
-async function workOf(session: HostSession, { moved, asIs }: RehomeOptions): Promise<Work> {
-  const { state: ledger } = session;
-  if (ledger.manifest === null)
-    throw new AgentError('CHECKPOINT_MISSING', `nothing of '${session.name}' is recorded yet`, {
-      hints: [{ command: 'agent checkpoint' }],
+async function doRehome(
+  session: HostSession,
+  work: Work & { readonly plan: HomePlan },
+  {
+    note,
+    noted,
+    begun,
+    moved,
+  }: Pick<Begun, 'moved'> & { readonly note: ReturnType<typeof moveNote>; readonly noted: MoveNote | null; readonly begun: Begun | null },
+): Promise<RehomeResult> {
+  const { ports, root, control } = session;
+  const { plan } = work;
+  const sqlite = plan.databases.size === 0 ? null : await ports.sqlite();
+  if (plan.databases.size > 0 && sqlite === null)
+    throw new AgentError('REQUIREMENT_MISSING', `databases of '${session.name}' have to be changed, and the program sqlite3 is not here`, {
+      hints: [{ command: 'agent rehome', effect: 'when sqlite3 is on PATH, or with Node 24; nothing was changed' }],
     });
-  const state = await learned(await openForReading(session, ledger.manifest));
-  const profile = await readProfile(session);
-  const here = placeHere(session);
-  const from = movedFrom(state.facts, here, profile);
-  const places = [
-    ...moved.map(({ from: old, to }) => ({ from: resolve(session.ports.cwd, old), to: resolve(session.ports.cwd, to) })),
-    ...(from === null
-      ? []
-      : [
-          { from: from.root, to: here.root },
-          { from: from.home, to: here.home },
-        ]),
-  ];
-  const map = new PathMap(places);
-  const isElsewhere = from !== null && from.host !== here.host;
-  const nothing = asIs || (map.isEmpty && !isElsewhere);
-  return { state, profile, from, map, plan: nothing ? null : await planHome(state, profile, { isElsewhere, map }) };
+  const renames =
+    begun === null ? renamesOf(root, work) : begun.renames.map(({ from, to }) => ({ from: parseRelPath(from), to: parseRelPath(to) }));
+  const staging = stagingIn(root, control);
+  const paths = [...new Set([...plan.texts.keys(), ...plan.databases.keys(), ...plan.advanced.keys(), ...plan.beside])];
+  const entries = await stage(session, work.state, { staging, paths });
+  const { changed, rewrites, unwritten } = await changeStaged(staging, plan, { map: withRenames(work, root, renames), sqlite });
+  const [stuck] = unwritten;
+  if (stuck !== undefined)
+    throw new AgentError(
+      'REHOME_STUCK',
+      `'${stuck.path}' cannot be made one of this place: ${stuck.why}${unwritten.length === 1 ? '' : `; and ${String(unwritten.length - 1)} more`}`,
+      {
+        hints: [
+          {
+            command: `agent rehome${unwritten.map(({ path }) => ` --skip ${word(path)}`).join('')}`,
+            effect: 'leaves it as it is; nothing was changed',
+          },
+        ],
+      },
+    );
+  await syncTree(staging);
+  await refuseActivity(session, 'rehome');
+  await note.write({ from: work.from ?? noted?.from ?? placeHere(session), begun: { manifest: work.state.digest, moved, renames } });
+  placeMoved(root, {
+    staging,
+    changed,
+    databases: plan.databases,
+    renames,
+    links: plan.links,
+    dropped: plan.dropped.map(({ path }) => path),
+    held: plan.held.map(({ path }) => path),
+    expected: begun === null ? (path) => entries.get(path) ?? null : null,
+  });
+  await syncTree(root);
+  const outside = work.from === null ? [] : await placeOutside(work.state, work.profile, { home: ports.home, map: work.map });
+  // From now on what lies outside is looked for here.
+  const { session: after } = await capture(session, { declare: ['rehome'], message: `rehome from ${work.from?.root ?? root}` });
+  await note.clear();
+  await ports.files.removeTree(staging);
+  const links = [...plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }));
+  const named = renames.map(({ from, to }) => ({ from: showName(from), to: showName(to) }));
+  return resultOf(after, work, {
+    rewrites: [...rewrites, ...links],
+    renames: named,
+    outside,
+    mentions: mentionsOf(root, work.profile, textsOf(work)),
+    recorded: after.state.seq,
+  });
 }
 
+/** Records what is there; throws where a database in use could not be recorded whole, since it would be replaced. */
+async function recordFirst(locked: HostSession): Promise<HostSession> {
+  const { session, facts } = await capture(locked, {});
+  const torn = facts.findings.find((one) => UNCOPIED.has(one.code));
+  if (torn !== undefined)
+    throw new AgentError('WRITER_FOUND', `'${torn.subject}' is in use and could not be recorded whole`, {
+      hints: [{ command: `fuser -v ${word(torn.subject)}`, effect: 'names who; stop it, then rehome again' }],
+    });
+  return session;
+}
+
+type Begun = NonNullable<MoveNote['begun']>;
+
+/** Stages files of a state; gives their entries. */
 async function stage(
   { ports }: HostSession,
   state: OpenState,
   { staging, paths }: { readonly staging: string; readonly paths: readonly RelPath[] },
-): Promise<void> {
+): Promise<ReadonlyMap<RelPath, Entry>> {
   await ports.files.removeTree(staging);
   await ports.files.makeDirectory(staging);
   const wanted = new Set<string>(paths);
-  const side = await selectTree(sideOf(state), (path) => wanted.has(path));
+  const entries = new Map<RelPath, Entry>();
+  const side = await selectTree(sideOf(state), (path, entry) => {
+    if (wanted.has(path)) entries.set(path, entry);
+    return wanted.has(path);
+  });
   await stageTree(treeOf(state, side), staging, { onFiles: progressOf(ports, 'rehome'), finished: false });
+  return entries;
 }
 
-/** What is looked for afterwards: the old places, and the old host by its name, where that is no word of any text. */
-function textsOf({ from, map, state }: Work): readonly string[] {
-  const host = (from?.root === undefined ? undefined : state.facts.labels['host'])?.split('@').at(-1);
-  const here = host === undefined || host.length < 5 || host === 'localhost' ? [] : [host];
-  return [...map.moved.map((one) => one.from), ...here];
-}
-
-const NOTHING = { rewrites: [], unwritten: [], mentions: [], recorded: null } as const;
+const NOTHING = { rewrites: [], mentions: [], recorded: null } as const;
 
 function expected({ texts, databases, links }: HomePlan): readonly Rewrite[] {
   return [...texts.keys(), ...databases.keys(), ...links.keys()].map((path) => ({ path: showName(path), count: 0 }));
@@ -179,14 +196,14 @@ function expected({ texts, databases, links }: HomePlan): readonly Rewrite[] {
 
 function resultOf(
   { name }: HostSession,
-  { from, map, plan }: Work,
-  done: Pick<RehomeResult, 'rewrites' | 'unwritten' | 'mentions' | 'recorded'> & Partial<Pick<RehomeResult, 'renames' | 'outside'>>,
+  { from, map, plan, skip }: Work,
+  done: Pick<RehomeResult, 'rewrites' | 'mentions' | 'recorded'> & Partial<Pick<RehomeResult, 'renames' | 'outside'>>,
 ): RehomeResult {
   const told = (list: HomePlan['held'] = []): RehomeResult['held'] => list.map(({ path, about }) => ({ path: showName(path), about }));
   return {
     name,
     from,
-    moved: map.moved,
+    moved: plan === null ? [] : map.moved,
     renames: [],
     outside: [],
     dropped: told(plan?.dropped),
@@ -198,6 +215,7 @@ function resultOf(
     ],
     advanced: [...(plan?.advanced.keys() ?? [])].map(showName),
     cleared: [...(plan?.databases ?? [])].flatMap(([path, { cleared }]) => cleared.map((table) => ({ path: showName(path), table }))),
+    unwritten: skip.map((path) => ({ path, why: 'left as it is, as it was asked for' })),
     redo: told(plan?.redo),
     ...done,
   };

@@ -1,6 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDatabase } from '../capture/databases/live.ts';
+import { applicationId } from '../capture/databases/live.ts';
+import { HOLDER } from '../providers/sqlite.ts';
 import { AgentError } from '../core/errors.ts';
 import { fsPath, showName, type RelPath } from '../core/name.ts';
 import { word } from '../core/shell.ts';
@@ -35,7 +36,7 @@ export async function release(ports: Ports): Promise<ReleaseResult> {
       for await (const { path } of walkTree(recorded.pages, recorded.get)) if (path.endsWith(HELD)) found.push(path);
     }
     const back = (path: RelPath): RelPath => path.slice(0, -HELD.length) as RelPath;
-    const holders = found.filter((path) => existsSync(fsPath(root, path)) && isDatabase(root, path) && isDatabase(root, back(path)));
+    const holders = found.filter((path) => isHolder(root, path));
     const files = found.filter((path) => !holders.includes(path));
     const taken = files.find((path) => existsSync(fsPath(root, path)) && existsSync(fsPath(root, back(path))));
     if (taken !== undefined)
@@ -50,9 +51,10 @@ export async function release(ports: Ports): Promise<ReleaseResult> {
       });
     const sqlite = holders.length === 0 ? null : await ports.sqlite();
     if (holders.length > 0 && sqlite === null)
-      throw new AgentError('COMMAND_FAILED', 'rows are held in databases, and there is no sqlite3', {
+      throw new AgentError('REQUIREMENT_MISSING', 'rows are held in databases, and the program sqlite3 is not here', {
         hints: [{ command: 'agent release', effect: 'when the program sqlite3 is there; nothing was changed' }],
       });
+    await refuseActivity(session, 'release');
     for (const path of holders) {
       await sqlite?.giveBack(join(root, back(path)), join(root, path));
       rmSync(fsPath(root, path));
@@ -68,4 +70,9 @@ export async function release(ports: Ports): Promise<ReleaseResult> {
       recorded: after.recorded ? after.session.state.seq : null,
     };
   });
+}
+
+/** Whether a file holds rows of the database beside it; else it is set aside itself. */
+function isHolder(root: string, path: RelPath): boolean {
+  return applicationId(root, path) === HOLDER;
 }

@@ -7,6 +7,8 @@ import { finishRoot, stageTree } from '../install/stage.ts';
 import { compareTrees, type Change } from '../manifest/compare.ts';
 import type { Entry } from '../manifest/entry.ts';
 import type { Finding } from '../manifest/facts.ts';
+import { sidecarsOf } from '../manifest/sidecars.ts';
+import { findEntry } from '../manifest/tree.ts';
 import { selectTree } from '../manifest/select.ts';
 import type { FileClass } from '../profile/profile.ts';
 import { capture, type CheckpointOptions } from './checkpoint.ts';
@@ -169,7 +171,11 @@ async function applicationOf(
       hints: [{ command: `ls -la ${word(join(root, obstacle))}`, effect: 'move that aside, then restore again; nothing was changed' }],
     });
   const expected = new Map(wanted.map((one) => [one.path, one.kind === 'added' ? null : one.before]));
+  const kept = new Set<string>();
+  for (const { path } of wanted)
+    for (const one of sidecarsOf(path)) if ((await findEntry(sideOf(target).pages, one, sideOf(target).get)) !== null) kept.add(one);
   return {
+    keeps: (path) => kept.has(path),
     staging: stagingIn(root, control),
     tree,
     removed,

@@ -45,9 +45,10 @@ export async function resume(ports: Ports, { assert, reason }: ResumeOptions): P
     const sealed = (await seal([Buffer.from(reason ?? '')], readersOf(session, 'main'))).toString('base64');
     const seen = session.pending === null ? session.memory?.seen : { seq: session.pending.record.seq, digest: session.pending.digest };
     const forsaken = assert === 'accept-loss' && seen !== undefined ? { forsaken: { seq: seen.seq, digest: seen.digest } } : {};
+    // First: from the record on it may act.
+    const facts = session.state.manifest === null ? null : await readFacts(session, session.state.manifest);
+    if (facts !== null) await noteMoved(session, facts, { here: placeHere(session), profile: await readProfile(session) });
     const after = await appendRecord(session, { kind: 'resume', asserted: assert, sealed, ...forsaken });
-    const facts = after.state.manifest === null ? null : await readFacts(after, after.state.manifest);
-    if (facts !== null) await noteMoved(after, facts, { here: placeHere(after), profile: await readProfile(after) });
     return started(after);
   });
 }

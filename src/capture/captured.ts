@@ -12,7 +12,12 @@ export interface DatabaseCopy {
 
 /** The databases that may be written while a tree is read. In a check none is copied, and such a one counts as changed. */
 export interface OpenDatabases {
+  /** Those that are read by a copy; their logs are in it. */
   readonly live: ReadonlySet<RelPath>;
+  /** Those that could not be copied, and why: they are taken as they lie there, with their logs, and looked at again the next time. */
+  readonly torn?: ReadonlyMap<RelPath, CopyFailure>;
+  /** What the live ones looked like before they were copied. */
+  readonly seen?: ReadonlyMap<RelPath, BigIntStats>;
   /** The copy of one of them, or why there is none. */
   readonly take?: (path: RelPath) => Promise<DatabaseCopy | CopyFailure>;
 }

@@ -168,7 +168,7 @@ export class Walk {
       else if ('leftOut' in one) tally.leaveOut(path, one);
       else {
         tally.file(path, one);
-        taken.push({ ...writeEntry(one.entry), entry: one.entry, stat });
+        taken.push({ ...writeEntry(one.entry), entry: one.entry, stat: one.uncopied === undefined ? stat : null });
       }
     }
     return taken;
@@ -203,7 +203,9 @@ export class Walk {
   #stat(path: RelPath, tally: Tally): BigIntStats | null {
     const { root, databases } = this.#options;
     const stat = this.#tried(path, tally, (target) => lstatSync(target, { bigint: true }));
-    return stat !== null && databases?.live.has(path) === true ? unitStat(root, path, stat) : stat;
+    if (stat === null || databases?.live.has(path) !== true) return stat;
+    // What is written after the copy is seen the next time.
+    return databases.seen?.get(path) ?? unitStat(root, path, stat);
   }
 
   #tried<T>(path: RelPath, tally: Tally, look: (target: string | Buffer) => T): T | null {

@@ -53,6 +53,8 @@ export const CODE_PAGES: Readonly<Record<ErrorCode, string>> = {
   RACE_LOST: 'Another process wrote at the same moment and was first. agent status shows what it did.',
   REHOME_DUE:
     'The agent came from another place, and its files name that one. agent rehome makes it one of this place: it rewrites paths, holds\nqueues and drops leases, as the profile says, and records that. --dry-run shows it, --as-is leaves all as it is.',
+  REHOME_STUCK:
+    'A file that names the old place, or a queue in a database, could not be changed. Mend it, or leave it as it is with --skip PATH.\nNothing was changed.',
   REHOME_UNFINISHED: 'A rehome was interrupted, and the tree is a mixture that is not to be recorded. agent rehome finishes it.',
   RESTORE_UNFINISHED:
     'A restore was interrupted, and the tree is a mixture of two states that is not to be recorded. The same restore again finishes it;\nagent restore HEAD goes back to what was recorded before it.',

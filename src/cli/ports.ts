@@ -36,7 +36,7 @@ export function realPorts(
     start: { directory: resolve(cwd, exactRoot ?? '.'), exact: exactRoot !== undefined },
     cwd: terminal.cwd,
     profileDirectory: resolve(cwd, env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'perdure', 'profiles'),
-    home: homedir(),
+    home: resolve(homedir()),
     progress: progressLine(terminal),
     fileSystem: fileSystemOf,
     sqlite: findSqlite,

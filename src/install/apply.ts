@@ -1,14 +1,14 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { AgentError, systemCode } from '../core/errors.ts';
 import { word } from '../core/shell.ts';
 import { explain } from '../core/system-error.ts';
-import { ROOT_PATH, childPath, fsPath, nameFromBytes, showName, type RelPath } from '../core/name.ts';
+import { childPath, fsPath, nameFromBytes, showName, type RelPath } from '../core/name.ts';
 import { microsecondsOf, type Entry } from '../manifest/entry.ts';
 import type { TreeSide } from '../manifest/compare.ts';
 import { sidecarsOf } from '../manifest/sidecars.ts';
 import { walkTree } from '../manifest/tree.ts';
-import { setTime } from './times.ts';
 import { syncTree } from './durable.ts';
+import { OpenedDirectories } from './opened-directories.ts';
 
 /** What is put into a living tree, and what is taken out of it. */
 export interface Application {
@@ -20,13 +20,15 @@ export interface Application {
   readonly owns: (path: RelPath) => boolean;
   /** What was recorded at a path before it is replaced or taken away; null where nothing was. */
   readonly expected: (path: RelPath) => Entry | null;
+  /** Whether the wanted state has a path. */
+  readonly keeps: (path: RelPath) => boolean;
 }
 
 /**
  * Puts staged entries into a living tree, each by one rename, and takes away what is to go. What lies in the tree beside
  * them is not touched. Not one step: whoever calls it notes before that it is under way. Run again it goes on.
  */
-export async function applyTree(root: string, { staging, tree, removed, owns, expected }: Application): Promise<void> {
+export async function applyTree(root: string, { staging, tree, removed, owns, expected, keeps }: Application): Promise<void> {
   await syncTree(staging);
   const opened = new OpenedDirectories(root);
   try {
@@ -44,7 +46,7 @@ export async function applyTree(root: string, { staging, tree, removed, owns, ex
       } else
         place(fsPath(staging, path), fsPath(root, path), () => {
           refuseChanged(fsPath(root, path), path, expected(path));
-          if (entry.type === 'file' && entry.flags?.includes('sqlite') === true) removeShared(root, path);
+          if (entry.type === 'file' && entry.flags?.includes('sqlite') === true) removeSidecars(root, path, keeps);
         });
     }
   } catch (error) {
@@ -81,43 +83,9 @@ function isDirectory(path: string | Buffer): boolean {
   }
 }
 
-/** Directories that are written into while the tree changes, and get mode and time back afterwards, the deepest first. */
-class OpenedDirectories {
-  readonly #root: string;
-  readonly #kept = new Map<RelPath, { readonly mode: number; readonly mtime: string }>();
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  open(path: RelPath): void {
-    if (this.#kept.has(path)) return;
-    const target = fsPath(this.#root, path);
-    const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
-    if (stat?.isDirectory() !== true) return;
-    const mode = Number(stat.mode & 0o7777n);
-    this.#kept.set(path, { mode, mtime: microsecondsOf(stat.mtimeNs) });
-    if ((mode & 0o300) !== 0o300) chmodSync(target, mode | 0o700);
-  }
-
-  wanted(path: RelPath, attributes: { readonly mode: number; readonly mtime: string }): void {
-    this.#kept.set(path, attributes);
-    chmodSync(fsPath(this.#root, path), attributes.mode | 0o700);
-  }
-
-  close(): void {
-    for (const [path, { mode, mtime }] of [...this.#kept].sort(([a], [b]) => b.length - a.length)) {
-      const target = fsPath(this.#root, path);
-      if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() !== true) continue;
-      chmodSync(target, mode);
-      if (path !== ROOT_PATH) setTime(target, mtime);
-    }
-  }
-}
-
-/** The shared memory of a database that goes away would speak of another log; no state has it. */
-function removeShared(root: string, path: RelPath): void {
-  for (const one of sidecarsOf(path)) if (one.endsWith('-shm')) remove(fsPath(root, one));
+/** Files of SQLite beside a database that is put back would speak of another content, but for those that the wanted state has. */
+function removeSidecars(root: string, path: RelPath, keeps: (path: RelPath) => boolean): void {
+  for (const one of sidecarsOf(path)) if (!keeps(one)) remove(fsPath(root, one));
 }
 
 function place(staged: string | Buffer, target: string | Buffer, check: () => void): void {
@@ -128,15 +96,17 @@ function place(staged: string | Buffer, target: string | Buffer, check: () => vo
   renameSync(staged, target);
 }
 
-/** What was written since it was recorded is not thrown away: the same restore again records it first. */
-function refuseChanged(target: string | Buffer, path: RelPath, expected: Entry | null): void {
+/** Throws TREE_CHANGING where a file is not what was recorded: what was written since is not thrown away. */
+export function refuseChanged(target: string | Buffer, path: RelPath, expected: Entry | null): void {
   const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
   if (stat?.isFile() !== true) return;
-  if (expected?.type === 'file' && String(stat.size) === expected.size && microsecondsOf(stat.mtimeNs) === expected.mtime) return;
-  throw new AgentError('TREE_CHANGING', `'${showName(path)}' was written while it was to be put back`, {
+  // The copy of a database is as long as it likes.
+  const isLong = expected?.type === 'file' && (String(stat.size) === expected.size || expected.flags?.includes('copied') === true);
+  if (isLong && microsecondsOf(stat.mtimeNs) === expected.mtime) return;
+  throw new AgentError('TREE_CHANGING', `'${showName(path)}' was written while it was to be replaced`, {
     hints: [
       { command: `fuser -v ${word(showName(path))}`, effect: 'may name who; stop it' },
-      { command: 'agent status', effect: 'shows how the restore goes on: what was written is recorded first' },
+      { command: 'agent status', effect: 'shows how it goes on: what was written is recorded first' },
     ],
   });
 }

@@ -28,6 +28,7 @@ export const SETTLED_BY: Readonly<Record<string, 'identity-update' | 'evolve' | 
   MEMORY_EMPTIED: 'memory-repair',
   MEMORY_UNPARSABLE: 'memory-repair',
   MEMORY_SHRUNK: 'memory-repair',
+  TABLE_EMPTIED: 'memory-repair',
 };
 
 /** Finds what may not happen silently between two states of class memory or workflow: invariant I2. */
@@ -65,7 +66,13 @@ export async function memoryAlarms(
 }
 
 /** Names of tables that are emptied in the course of work. */
-const FLOWING = /queue|job|cron|schedule|inbox|outbox|offset|cursor|lease|lock|cache|tmp|temp|pending|session|fts|log/i;
+const FLOWING =
+  /(^|_)(queues?|jobs?|cron|schedules?|inbox|outbox|offsets?|cursors?|leases?|locks?|caches?|tmp|temp|pending|fts\d*|logs?)(_|$)/i;
+
+/** How an alarm names a table. */
+export function tableSubject(path: string, table: string): string {
+  return `${path}: table ${table}`;
+}
 
 /** Tables that had rows and have none any more, or are gone: part of invariant I2. */
 export function databaseAlarms(
@@ -83,8 +90,8 @@ export function databaseAlarms(
       return tables
         .filter(({ name, rows }) => rows > 0 && !FLOWING.test(name) && (left.get(name) ?? 0) === 0)
         .map(({ name }): Finding => ({
-          code: 'MEMORY_EMPTIED',
-          subject: `${path}: table ${name}`,
+          code: 'TABLE_EMPTIED',
+          subject: tableSubject(path, name),
           class: kind,
           next: 'agent checkpoint --declare memory-repair -m TEXT',
         }));

@@ -59,7 +59,7 @@ interface OutsideRule {
 
 /** Files, columns or names in which absolute paths stand. */
 type Relocation =
-  | { readonly match: string; readonly as: 'json'; readonly keys?: readonly string[] }
+  | { readonly match: string; readonly as: 'json'; readonly keys?: readonly string[]; readonly except?: readonly string[] }
   | { readonly match: string; readonly as: 'text' }
   | { readonly match: string; readonly as: 'slug' }
   | { readonly match: string; readonly as: 'sqlite'; readonly columns: readonly string[] };
@@ -114,6 +114,9 @@ export function compileProfile(value: unknown, { isOwn = true }: { readonly isOw
     );
   }
   const data = value as ProfileData;
+  for (const { match } of [...(data.relocate ?? []), ...(data.onMove ?? []), ...(data.redo ?? [])]) compileRule(match);
+  for (const glob of [...(data.detect ?? []).flat(), ...(data.agents ?? []), ...(data.outside ?? []).flatMap(({ path = '' }) => [path])])
+    for (const name of glob.split('/')) compileRule(name);
   const rules = data.rules.map((rule) => ({ rule, pattern: compileRule(rule.match) }));
   return {
     data,
@@ -121,7 +124,7 @@ export function compileProfile(value: unknown, { isOwn = true }: { readonly isOw
     isOwn,
     classify(given, header) {
       // What is set aside is what it was.
-      const path = given.includes(HELD) ? given.replace(HELD_NAME, '') : given;
+      const path = plainName(given);
       let flags: readonly string[] = [];
       for (const { rule, pattern } of rules) {
         if (!pattern.test(path) || (rule.header !== undefined && rule.header !== header)) continue;
@@ -150,6 +153,11 @@ export function extendProfile(value: unknown, base: ProfileData): ProfileData {
 }
 
 /** The end of such a name. */
-const HELD_NAME = /\.perdure-held(?=\/|$)/g;
+const HELD_NAME = /(?:\.perdure-held)+(?=\/|$)/g;
+
+/** A path without what is appended to names that are set aside. */
+export function plainName<Path extends string>(path: Path): Path {
+  return (path.includes(HELD) ? path.replace(HELD_NAME, '') : path) as Path;
+}
 
 const JOINED = ['rules', 'detect', 'outside', 'relocate', 'onMove', 'redo', 'stop', 'start', 'wake', 'requires'] as const;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 /** A database that is open for questions in SQL. */
-export interface SqliteShell {
+interface SqliteShell {
   /** Runs statements, each ended by `;` and a line break or the end, and gives the first columns of all rows as text; throws what SQLite said. */
   ask(statements: string): Promise<readonly string[]>;
   /** Copies the database by online backup to a file of this name in the shell's directory, without waiting for the disk. */
@@ -26,6 +26,18 @@ export async function programShell(): Promise<OpenShell | null> {
   const child = spawn('sqlite3', ['--version'], { stdio: 'ignore' });
   const found = await once(child, 'close').catch(() => null);
   return found === null ? null : (database) => new ProgramShell(database);
+}
+
+/**
+ * What each database is opened with: its schema is another's, and functions that it calls (the program has one that runs a command), its
+ * CHECKs and its cascades are not to run.
+ */
+const DISTRUST = 'PRAGMA trusted_schema=OFF;\nPRAGMA ignore_check_constraints=ON;\nPRAGMA foreign_keys=OFF;';
+
+/** A NUL would end a line for the program, and what follows it would be read as another command. */
+function checked(statements: string): string {
+  if (statements.includes('\0')) throw new Error('a statement holds a NUL');
+  return statements;
 }
 
 /** With a name of this form SQLite neither locks the file nor looks for a log beside it, nor makes one. */
@@ -58,12 +70,12 @@ class ProgramShell implements SqliteShell {
     });
     // A process that ended at an error reads nothing more; what it said is the answer.
     this.#child.stdin.on('error', () => undefined);
-    this.#child.stdin.write(`.timeout ${String(limit)}\n`);
+    this.#child.stdin.write(`.timeout ${String(limit)}\n${DISTRUST}\n`);
   }
 
   async ask(statements: string): Promise<readonly string[]> {
     const mark = `--answered ${String(this.#questions++)}--`;
-    this.#child.stdin.write(`${statements}\n.print ${mark}\n`);
+    this.#child.stdin.write(`${checked(statements)}\n.print ${mark}\n`);
     const answered = new Promise<string>((resolve) => {
       this.#onOutput = () => {
         const at = this.#output.indexOf(`${mark}\n`);
@@ -121,7 +133,9 @@ class ModuleShell implements SqliteShell {
   ask(statements: string): Promise<readonly string[]> {
     try {
       const answers: string[] = [];
-      for (const statement of statements.split(/;(?:\n|$)/).filter((one) => one.trim() !== ''))
+      for (const statement of checked(statements)
+        .split(/;(?:\n|$)/)
+        .filter((one) => one.trim() !== ''))
         if (/^\s*(SELECT|PRAGMA)\b/i.test(statement))
           for (const row of this.#open().prepare(statement).all()) answers.push(textOf(Object.values(row)[0]));
         else this.#open().exec(statement);
@@ -143,10 +157,13 @@ class ModuleShell implements SqliteShell {
 
   #open(): NodeDatabase {
     const { path, mode, limit } = this.#given;
-    this.#database ??= new this.#module.DatabaseSync(mode === 'look' ? immutable(path) : path, {
-      readOnly: mode !== 'write',
-      timeout: limit,
-    });
+    if (this.#database === null) {
+      this.#database = new this.#module.DatabaseSync(mode === 'look' ? immutable(path) : path, {
+        readOnly: mode !== 'write',
+        timeout: limit,
+      });
+      this.#database.exec(DISTRUST);
+    }
     return this.#database;
   }
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { moduleShell, programShell, type OpenShell } from './sqlite-shell.ts';
 
@@ -31,10 +30,10 @@ export interface Sqlite {
    */
   copy(orders: readonly CopyOrder[], limit: number): Promise<readonly (CopyFailure | null)[]>;
   /**
-   * Reads the facts of a database that nobody writes, null where it cannot be read. Takes no lock and makes no file where nothing
-   * lies beside it; what a crash left there is brought to its end, so that only a copy may have it.
+   * Reads the facts of a database that nobody writes, null where it cannot be read. Takes no lock, makes no file and looks at none beside
+   * it, unless `settle`: then the log that lies beside it is brought to its end, which only a copy may have done to it.
    */
-  facts(path: string, limit: number): Promise<DatabaseFacts | null>;
+  facts(path: string, options: { readonly limit: number; readonly settle?: boolean }): Promise<DatabaseFacts | null>;
   /**
    * Changes a database that nobody else has: text of columns is put through `rewrite`, tables are emptied, in one transaction; a
    * table or column that is not there is passed over. Afterwards it is one file without a log. Throws what SQLite said.
@@ -50,13 +49,16 @@ interface DatabaseChanges {
   readonly columns: readonly string[];
   readonly rewrite: (text: string) => string;
   readonly cleared: readonly string[];
-  /** Tables whose rows go into another database, a file that does not exist yet, beside this one. */
+  /** Tables whose rows go into another database beside this one. */
   readonly held: readonly string[];
+  /** That file; one of an earlier move takes more. */
   readonly holder: string;
 }
 
 /** So many databases are open at a time: each is a process. */
 const AT_ONCE = 32;
+/** The application id of a database that holds rows of another one: 'pdrh'. */
+export const HOLDER = 0x70647268;
 /** Milliseconds to wait for a lock on a database that nobody else has. */
 const WAIT = 5000;
 /** More tables than this are not counted. */
@@ -76,7 +78,7 @@ export function sqliteBy(open: OpenShell): Sqlite {
       for (let at = 0; at < orders.length; at += AT_ONCE) done.push(...(await copyAtOnce(open, orders.slice(at, at + AT_ONCE), { limit })));
       return done;
     },
-    facts: (path, limit) => factsOf(open, path, { limit }),
+    facts: (path, options) => factsOf(open, path, options),
     change: (path, changes) => change(open, path, changes),
     giveBack: (path, holder) => giveBack(open, path, { holder }),
   };
@@ -89,9 +91,14 @@ async function copyAtOnce(
 ): Promise<readonly (CopyFailure | null)[]> {
   const shells = orders.map(({ path, to }) => open({ path, mode: 'read', cwd: dirname(to), limit }));
   const begun = await Promise.all(shells.map((shell) => outcome(shell.ask('BEGIN;\nSELECT count(*) FROM sqlite_schema;'))));
-  const copied = await Promise.all(shells.map(async (shell, at) => begun[at] ?? outcome(shell.backup(basename(orders[at]?.to ?? '')))));
-  await Promise.all(shells.map((shell) => shell.end()));
-  return copied;
+  return Promise.all(
+    shells.map(async (shell, at) => {
+      const copied = begun[at] ?? (await outcome(shell.backup(basename(orders[at]?.to ?? ''))));
+      // A lock may keep others from writing: none is kept longer than its own copy takes.
+      await shell.end();
+      return copied;
+    }),
+  );
 }
 
 async function outcome(asked: Promise<unknown>): Promise<CopyFailure | null> {
@@ -104,21 +111,26 @@ async function outcome(asked: Promise<unknown>): Promise<CopyFailure | null> {
   );
 }
 
-async function factsOf(open: OpenShell, path: string, { limit }: { readonly limit: number }): Promise<DatabaseFacts | null> {
-  const hasLog = existsSync(`${path}-wal`) || existsSync(`${path}-journal`);
-  const shell = open({ path, mode: hasLog ? 'write' : 'look', cwd: dirname(path), limit });
+/** Names that can be spoken of line by line. A table of another name is passed over: it could pass for a command of the program. */
+function isPlain(column: string): string {
+  return `instr(${column}, char(0)) = 0 AND instr(${column}, char(10)) = 0 AND instr(${column}, char(13)) = 0`;
+}
+
+async function factsOf(
+  open: OpenShell,
+  path: string,
+  { limit, settle = false }: { readonly limit: number; readonly settle?: boolean },
+): Promise<DatabaseFacts | null> {
+  const shell = open({ path, mode: settle ? 'write' : 'look', cwd: dirname(path), limit });
   try {
     const [version, check = 'no answer'] = await shell.ask('PRAGMA user_version;\nPRAGMA quick_check(1);');
     const names = await shell.ask(
-      `SELECT json_quote(name) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT ${String(MOST_TABLES)};`,
+      `SELECT json_quote(name) FROM sqlite_schema WHERE type = 'table' AND ${isPlain('name')} AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT ${String(MOST_TABLES)};`,
     );
     const tables = names.map((name) => JSON.parse(name) as string);
-    const rows = await shell.ask(tables.map((name) => `SELECT count(*) FROM ${quoted(name)};`).join('\n'));
-    return {
-      userVersion: Number(version),
-      tables: tables.map((name, at) => ({ name, rows: Number(rows[at]) })),
-      check,
-    };
+    const rows = (await shell.ask(tables.map((name) => `SELECT count(*) FROM ${quoted(name)};`).join('\n'))).map(Number);
+    if (rows.length !== tables.length || ![Number(version), ...rows].every(Number.isSafeInteger)) return null;
+    return { userVersion: Number(version), tables: tables.map((name, at) => ({ name, rows: rows[at] ?? 0 })), check };
   } catch {
     return null;
   } finally {
@@ -131,7 +143,7 @@ async function change(open: OpenShell, path: string, { columns, rewrite, cleared
   try {
     const known = new Set(
       await shell.ask(
-        "SELECT DISTINCT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' UNION SELECT name FROM sqlite_schema WHERE type = 'table';",
+        `SELECT DISTINCT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND ${isPlain('m.name')} AND ${isPlain('c.name')} UNION SELECT name FROM sqlite_schema WHERE type = 'table' AND ${isPlain('name')};`,
       ),
     );
     const tables = held.filter((one) => known.has(one));
@@ -151,8 +163,11 @@ async function change(open: OpenShell, path: string, { columns, rewrite, cleared
           );
       }
     }
+    if (tables.length > 0) await shell.ask(`PRAGMA holder.application_id = ${String(HOLDER)};`);
     for (const table of tables.map(quoted))
-      await shell.ask(`CREATE TABLE holder.${table} AS SELECT * FROM main.${table};\nDELETE FROM main.${table};`);
+      await shell.ask(
+        `CREATE TABLE IF NOT EXISTS holder.${table} AS SELECT * FROM main.${table} WHERE 0;\nINSERT INTO holder.${table} SELECT * FROM main.${table};\nDELETE FROM main.${table};`,
+      );
     for (const table of cleared.filter((one) => known.has(one))) await shell.ask(`DELETE FROM ${quoted(table)};`);
     await shell.ask('COMMIT;\nPRAGMA wal_checkpoint(TRUNCATE);');
   } finally {
@@ -164,15 +179,24 @@ async function giveBack(open: OpenShell, path: string, { holder }: { readonly ho
   const shell = open({ path, mode: 'write', cwd: dirname(path), limit: WAIT });
   try {
     await shell.ask(`ATTACH ${text(holder)} AS holder;`);
-    const tables = await shell.ask("SELECT name FROM holder.sqlite_schema WHERE type = 'table';");
+    const tables = await shell.ask(`SELECT name FROM holder.sqlite_schema WHERE type = 'table' AND ${isPlain('name')};`);
+    // Several files are changed as one only where none of them has a write-ahead log.
+    const [mode = 'delete'] = await shell.ask('PRAGMA main.journal_mode;');
+    await shell.ask('PRAGMA main.journal_mode=DELETE;');
     await shell.ask('BEGIN;');
     for (const table of tables) {
-      const columns = (await shell.ask(`SELECT name FROM pragma_table_info(${text(table)}, 'holder');`)).map(quoted).join(', ');
+      // Not those that are generated.
+      const columns = await shell.ask(
+        `SELECT name FROM pragma_table_info(${text(table)}, 'main') WHERE ${isPlain('name')} AND name IN (SELECT name FROM pragma_table_info(${text(table)}, 'holder'));`,
+      );
+      const list = columns.map(quoted).join(', ');
+      if (list === '') throw new Error(`there is no table '${table}' any more`);
       await shell.ask(
-        `INSERT INTO main.${quoted(table)} (${columns}) SELECT ${columns} FROM holder.${quoted(table)};\nDELETE FROM holder.${quoted(table)};`,
+        `INSERT INTO main.${quoted(table)} (${list}) SELECT ${list} FROM holder.${quoted(table)};\nDELETE FROM holder.${quoted(table)};`,
       );
     }
-    await shell.ask('COMMIT;\nDETACH holder;\nPRAGMA wal_checkpoint(TRUNCATE);');
+    await shell.ask('COMMIT;');
+    if (mode === 'wal') await shell.ask('DETACH holder;\nPRAGMA journal_mode=WAL;\nPRAGMA wal_checkpoint(TRUNCATE);');
   } finally {
     await shell.end();
   }

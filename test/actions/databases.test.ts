@@ -244,8 +244,18 @@ describe.runIf(has('sqlite3'))('a database', () => {
       nativeAgent(root);
       makeDatabase(root, 'delete');
     });
-    sql(join(home, DATABASE), 'DELETE FROM notes');
-    expect((await checkpoint(a)).newAlarms).toMatchObject([{ code: 'MEMORY_EMPTIED', subject: `${DATABASE}: table notes` }]);
+    const path = join(home, DATABASE);
+    sql(path, 'CREATE TABLE blocks(x); INSERT INTO blocks VALUES(1); CREATE TABLE "odd/ .."(x); INSERT INTO "odd/ .." VALUES(1);');
+    await checkpoint(a);
+    sql(path, 'DELETE FROM blocks; DELETE FROM "odd/ ..";');
+    expect((await checkpoint(a)).newAlarms.map(({ subject }) => subject)).toEqual([
+      `${DATABASE}: table blocks`,
+      `${DATABASE}: table odd/ ..`,
+    ]);
+    sql(path, 'INSERT INTO blocks VALUES(1); INSERT INTO "odd/ .." VALUES(1);');
+    expect((await checkpoint(a)).facts.alarms).toEqual([]);
+    sql(path, 'DELETE FROM notes');
+    expect((await checkpoint(a)).newAlarms).toMatchObject([{ code: 'TABLE_EMPTIED', subject: `${DATABASE}: table notes` }]);
   });
 
   test('that is live is a finding where there is no means to copy it', async () => {

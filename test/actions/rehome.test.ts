@@ -27,7 +27,7 @@ import { buildOpenclaw } from '../support/layouts/openclaw.ts';
 import { has } from '../support/tools.ts';
 import { temporary } from '../support/tree.ts';
 
-const NOTHING = { moved: [], asIs: false };
+const NOTHING = { moved: [], skip: [], asIs: false };
 
 interface Arrived {
   readonly directory: string;
@@ -180,7 +180,10 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     const { old, root, here } = await moved(buildOpenclaw, { era: 'old' });
     const { control, state } = await openSession(here);
     // As a crash leaves it between two files: begun from the recorded state, some in place, one torn.
-    await moveNote({ ports: here, control }).write({ from: { root: old, home: 'x', host: 'y' }, begun: state.manifest });
+    await moveNote({ ports: here, control }).write({
+      from: { root: old, home: 'x', host: 'y' },
+      begun: { manifest: state.manifest ?? ('' as never), moved: [], renames: [] },
+    });
     renameSync(join(root, 'delivery-queue'), join(root, 'delivery-queue.perdure-held'));
     writeFileSync(join(root, 'agents/main/sessions/sessions.json'), '{"agent:main');
     await expect(checkpoint(here)).rejects.toMatchObject({ code: 'REHOME_UNFINISHED' });
@@ -271,7 +274,7 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
   test('is left as it is where a person says that it is right so', async () => {
     const { root, here } = await moved(buildCodex);
     const before = readFileSync(join(root, 'config.toml'), 'utf8');
-    await rehome(here, { moved: [], asIs: true });
+    await rehome(here, { moved: [], skip: [], asIs: true });
     expect(readFileSync(join(root, 'config.toml'), 'utf8')).toBe(before);
     expect((await status(here)).home).toBe(null);
   });

@@ -25,7 +25,7 @@ describe('paths in text', () => {
     expect(rewrite(text)).toBe(expected);
   });
 
-  test.each(['/home/a2', '/home/a.bak', '/home/a-b/x', '/mnt/home/a', 'x/home/a', '/home/ab', 'https://host/home/a', '/home'])(
+  test.each(['/home/aïs', '/home/a2', '/home/a.bak', '/home/a-b/x', '/mnt/home/a', 'x/home/a', '/home/ab', 'https://host/home/a', '/home'])(
     '%s stays',
     (text) => {
       expect(rewrite(text)).toBe(text);
@@ -35,11 +35,12 @@ describe('paths in text', () => {
   test('what was rewritten is not rewritten again, though the new place lies in the old one', () => {
     const inner = new PathMap([{ from: '/home/a', to: '/home/a/moved' }]);
     expect(inner.rewrite('/home/a/x', () => undefined)).toBe('/home/a/moved/x');
+    expect(inner.rewrite('/home/a/moved/x', () => undefined)).toBe('/home/a/moved/x');
   });
 });
 
 describe('JSON text', () => {
-  const line = (text: string, keys: readonly string[] | null): string => new JsonText(map, keys).line(text);
+  const line = (text: string, keys: readonly string[] | null): string => new JsonText(map, { keys }).line(text);
 
   test('only values below the wanted names change, and no other character', () => {
     expect(line('{ "cwd" : "/home/a/x",  "text":"see /home/a/x", "n": 1e3, "cwds": ["/home/a"] }', ['cwd'])).toBe(
@@ -49,10 +50,24 @@ describe('JSON text', () => {
   });
 
   test('a line after one that ended below a wanted name is another document', () => {
-    const json = new JsonText(map, ['cwd']);
+    const json = new JsonText(map, { keys: ['cwd'] });
     expect(
       ['{"cwd":"/home/a"}\n', '{"text":"/home/a"}\n', '{"cwd":["/home/a"],"text":"/home/a"}'].map((one) => json.line(one)).join(''),
     ).toBe('{"cwd":"/srv/b"}\n{"text":"/home/a"}\n{"cwd":["/srv/b"],"text":"/home/a"}');
+  });
+
+  test('below an excepted name nothing changes', () => {
+    const json = new JsonText(map, { keys: ['cwd'], except: ['world'] });
+    expect(json.line('{"cwd":"/home/a","world":{"cwd":"/home/a","deep":[{"cwd":"/home/a"}]},"next":{"cwd":"/home/a"}}')).toBe(
+      '{"cwd":"/srv/b","world":{"cwd":"/home/a","deep":[{"cwd":"/home/a"}]},"next":{"cwd":"/srv/b"}}',
+    );
+  });
+
+  test('a torn line of JSON lines leaves nothing open, and a very long string is one token', () => {
+    const json = new JsonText(map, { keys: ['cwd'], lines: true });
+    expect(['{"cwd":{"x":"y\n', '{"text":"/home/a"}\n'].map((one) => json.line(one)).join('')).toBe('{"cwd":{"x":"y\n{"text":"/home/a"}\n');
+    const long = 'x'.repeat(12_000_000);
+    expect(json.line(`{"image":"${long}","cwd":"/home/a"}`)).toBe(`{"image":"${long}","cwd":"/srv/b"}`);
   });
 
   test('without names every string changes, names too', () => {
@@ -60,7 +75,7 @@ describe('JSON text', () => {
   });
 
   test('a document of many lines keeps its nesting, and an escaped slash is one', () => {
-    const json = new JsonText(map, ['cwd']);
+    const json = new JsonText(map, { keys: ['cwd'] });
     expect(['{\n', '  "cwd":\n', '    "\\/home\\/a",\n', '  "other": "/home/a"\n', '}'].map((one) => json.line(one)).join('')).toBe(
       '{\n  "cwd":\n    "/srv/b",\n  "other": "/home/a"\n}',
     );
@@ -87,7 +102,7 @@ describe('JSON text', () => {
     };
     fc.assert(
       fc.property(value, fc.boolean(), (one, isLong) => {
-        const json = new JsonText(map, null);
+        const json = new JsonText(map, { keys: null });
         const text = JSON.stringify(one, null, isLong ? 2 : undefined);
         const after = text
           .split(/(?<=\n)/)
@@ -112,10 +127,10 @@ test('a file keeps mode, time, bytes that are no text, and a last line without a
 
 describe('a name made of a path', () => {
   test('moves by the path that its transcripts name, since it may stand for several', () => {
-    expect(newSlug('-home-a-b-c', '/home/a/b-c', map)).toBe('-srv-b-b-c');
-    expect(newSlug('-home-a-b-c', '/home/a-b/c', map)).toBe(null);
-    expect(newSlug('-home-a-b-c', null, map)).toBe('-srv-b-b-c');
-    expect(newSlug('-home-ab', null, map)).toBe(null);
+    expect(newSlug('-home-a-b-c', { of: '/home/a/b-c', map })).toBe('-srv-b-b-c');
+    expect(newSlug('-home-a-b-c', { of: '/home/a-b/c', map })).toBe(null);
+    expect(newSlug('-home-a-b-c', { of: null, map })).toBe('-srv-b-b-c');
+    expect(newSlug('-home-ab', { of: null, map })).toBe(null);
     expect(slugOf('/home/a/.x_y')).toBe('-home-a--x-y');
   });
 });

@@ -24,7 +24,7 @@ describe.runIf(has('sqlite3'))('databases are read and changed', () => {
     mkdirSync(directory);
     const path = join(directory, NAME);
     make(path);
-    expect(await sqlite.facts(path, 1000)).toEqual({
+    expect(await sqlite.facts(path, { limit: 1000 })).toEqual({
       userVersion: 3,
       check: 'ok',
       tables: [
@@ -44,7 +44,7 @@ describe.runIf(has('sqlite3'))('databases are read and changed', () => {
         1000,
       ),
     ).toEqual([null, { locked: false, message: expect.stringMatching(/unable to open/) as string }]);
-    expect(await sqlite.facts(join(directory, '0.db'), 1000)).toEqual(await sqlite.facts(path, 1000));
+    expect(await sqlite.facts(join(directory, '0.db'), { limit: 1000 })).toEqual(await sqlite.facts(path, { limit: 1000 }));
   });
 
   test.each(known)('by %s: columns are rewritten, tables cleared and held, and what is held comes back', async (_, sqlite: Sqlite) => {

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
-import { canonical, parseJson } from '../../core/canonical.ts';
+import { canonical, parseJson, type Json } from '../../core/canonical.ts';
 import type { Digest } from '../../core/digest.ts';
 import { AgentError, type Hint } from '../../core/errors.ts';
 import { word } from '../../core/shell.ts';
+import { moveNoteValid } from '../../core/generated/validators.js';
+import type { Moved } from '../../install/relocate/path-map.ts';
 import type { PublicKey } from '../../core/ssh/key.ts';
 import type { Facts } from '../../manifest/facts.ts';
 import type { Profile } from '../../profile/profile.ts';
@@ -54,8 +56,12 @@ export function movedFrom(facts: Facts, here: HomePlace, profile: Profile): Home
 /** The note in a root that it has moved: nothing runs until it is at home, and while a rehome is under way nothing is recorded. */
 export interface MoveNote {
   readonly from: HomePlace;
-  /** The state that a rehome began with. */
-  readonly begun: Digest | null;
+  /** What a rehome began with: the state, further places that moved, and the names that directories get. */
+  readonly begun: {
+    readonly manifest: Digest;
+    readonly moved: readonly Moved[];
+    readonly renames: readonly { readonly from: string; readonly to: string }[];
+  } | null;
 }
 
 /** Reads, writes and clears the note; it never travels. */
@@ -68,11 +74,16 @@ export function moveNote({ ports, control }: { readonly ports: Pick<Ports, 'file
   return {
     async read() {
       const bytes = await ports.files.readIfPresent(path);
-      const value = bytes === null ? null : parseJson(bytes.toString('utf8'));
-      return bytes === null || typeof value !== 'object' ? null : (value as unknown as MoveNote | null);
+      if (bytes === null) return null;
+      const value = parseJson(bytes.toString('utf8'));
+      if (!moveNoteValid(value))
+        throw new AgentError('TREE_DAMAGED', `'${path}' says that the agent moved, and not from where`, {
+          hints: [{ command: `rm ${word(path)}`, effect: 'then agent status says whether it is at home here' }],
+        });
+      return value as MoveNote;
     },
-    write: async ({ from, begun }) => {
-      await ports.files.replace(path, canonical({ from: { root: from.root, home: from.home, host: from.host }, begun }));
+    write: async (note) => {
+      await ports.files.replace(path, canonical(note as unknown as Json));
     },
     clear: () => ports.files.remove(path),
   };

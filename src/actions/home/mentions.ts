@@ -4,7 +4,7 @@ import { openPlain } from '../../capture/lane/pieces.ts';
 import { fill } from '../../core/bytes.ts';
 import { fsPath, showName } from '../../core/name.ts';
 import type { Profile } from '../../profile/profile.ts';
-import type { Rewrite } from './apply.ts';
+import type { Rewrite } from './change-staged.ts';
 
 /** No more of a file is looked through. */
 const LIMIT = 16 * 1024 * 1024;

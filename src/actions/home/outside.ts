@@ -72,7 +72,7 @@ export async function placeOutside(
 function rewriteOutside(from: string, name: string, { profile, map }: { readonly profile: Profile; readonly map: PathMap }): void {
   for (const rule of profile.data.relocate ?? [])
     if (!map.isEmpty && rule.match === name && (rule.as === 'json' || rule.as === 'text'))
-      rewriteFile(from, rule.as === 'json' ? { as: 'json', keys: rule.keys ?? null } : { as: 'text' }, map);
+      rewriteFile(from, rule.as === 'json' ? { as: 'json', keys: rule.keys ?? null, except: rule.except } : { as: 'text' }, map);
 }
 
 function put(from: string, path: string, name: string): PlacedOutside {

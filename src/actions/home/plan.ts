@@ -1,9 +1,10 @@
+import { parseJson } from '../../core/canonical.ts';
 import { showName, type RelPath } from '../../core/name.ts';
 import type { Entry, FileEntry } from '../../manifest/entry.ts';
 import { databaseOf } from '../../manifest/sidecars.ts';
-import { walkTree } from '../../manifest/tree.ts';
+import { chunksOf, walkTree, type GetChunk } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
-import { HELD, type Profile } from '../../profile/profile.ts';
+import { HELD, plainName, type Profile } from '../../profile/profile.ts';
 import type { PathMap } from '../../install/relocate/path-map.ts';
 import type { TextKind } from '../../install/relocate/rewrite-file.ts';
 import { sideOf, type OpenState } from '../state/open-state.ts';
@@ -19,15 +20,15 @@ export interface HomePlan {
   readonly advanced: ReadonlyMap<RelPath, string>;
   /** Links that lead to an old place, and where they lead now. */
   readonly links: ReadonlyMap<RelPath, string>;
-  /** Directories that are named by a path. */
-  readonly slugs: readonly RelPath[];
+  /** Directories that are named by a path, and the path that the transcripts in it say they are of. */
+  readonly slugs: ReadonlyMap<RelPath, string | null>;
   /** Files that go, and files or directories that are set aside. */
   readonly dropped: readonly Told[];
   readonly held: readonly Told[];
   /** What a person has to do again. */
   readonly redo: readonly Told[];
-  /** Logs of the databases, which are in them afterwards. */
-  readonly logs: readonly RelPath[];
+  /** Logs of the databases, which are in them afterwards, and what holds rows of them since an earlier move. */
+  readonly beside: readonly RelPath[];
 }
 
 /** A path, and what is to be known of it. */
@@ -40,7 +41,19 @@ interface Told {
 export async function planHome(
   state: OpenState,
   profile: Profile,
-  { isElsewhere, map }: { readonly isElsewhere: boolean; readonly map: PathMap },
+  {
+    isElsewhere,
+    map,
+    skip,
+    missing,
+  }: {
+    readonly isElsewhere: boolean;
+    readonly map: PathMap;
+    /** Paths, as they are shown, that stay as they are. */
+    readonly skip: readonly string[];
+    /** Credentials that the state lacks. */
+    readonly missing: readonly string[];
+  },
 ): Promise<HomePlan> {
   const { relocate = [], onMove = [], redo = [] } = profile.data;
   const places = relocate.map((rule) => ({ rule, pattern: compileGlob(rule.match) }));
@@ -50,7 +63,8 @@ export async function planHome(
   const databases = new Map<RelPath, { columns: string[]; cleared: string[]; held: string[] }>();
   const advanced = new Map<RelPath, string>();
   const links = new Map<RelPath, string>();
-  const [slugs, logs]: [RelPath[], RelPath[]] = [[], []];
+  const slugs = new Map<RelPath, string | null>();
+  const logs: RelPath[] = [];
   const [dropped, held, redone]: [Told[], Told[], Told[]] = [[], [], []];
   const database = (path: RelPath): { columns: string[]; cleared: string[]; held: string[] } => {
     const found = databases.get(path) ?? { columns: [], cleared: [], held: [] };
@@ -58,7 +72,20 @@ export async function planHome(
     return found;
   };
   const isWithin = (path: RelPath, list: readonly Told[]): boolean => list.some((one) => path.startsWith(`${one.path}/`));
+  const skipped = new Set(skip);
+  for (const path of missing)
+    for (const one of again)
+      if (!one.told && one.pattern.test(path)) {
+        one.told = true;
+        redone.push({ path: path as RelPath, about: one.rule.about });
+      }
   for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get)) {
+    const directory = path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
+    if (slugs.get(directory) === null && path.endsWith('.jsonl') && isReadable(entry))
+      slugs.set(directory, await pathIn(entry, sideOf(state).get));
+    if (skipped.has(showName(path))) continue;
+    // What is set aside since an earlier move is of its place, too.
+    const plain = plainName(path);
     for (const one of again)
       if (!one.told && one.pattern.test(path)) {
         one.told = true;
@@ -80,18 +107,24 @@ export async function planHome(
       }
     }
     for (const { rule, pattern } of places) {
-      if (!pattern.test(path)) continue;
+      if (!pattern.test(plain)) continue;
       if (rule.as === 'slug') {
-        if (entry.type === 'directory') slugs.push(path);
+        if (entry.type === 'directory') slugs.set(path, null);
         continue;
       }
       if (!isReadable(entry)) continue;
       if (rule.as !== 'sqlite')
-        texts.set(path, [...(texts.get(path) ?? []), rule.as === 'text' ? { as: 'text' } : { as: 'json', keys: rule.keys ?? null }]);
+        texts.set(path, [
+          ...(texts.get(path) ?? []),
+          rule.as === 'text'
+            ? { as: 'text' }
+            : { as: 'json', keys: rule.keys ?? null, except: rule.except, lines: plain.endsWith('.jsonl') },
+        ]);
       else if (entry.flags?.includes('sqlite') === true) database(path).columns.push(...rule.columns);
     }
     const main = databaseOf(path);
     if (main !== null && entry.flags?.includes('sidecar') === true) logs.push(path);
+    if (path.endsWith(HELD)) logs.push(path);
   }
   return {
     texts,
@@ -102,8 +135,18 @@ export async function planHome(
     dropped,
     held,
     redo: redone,
-    logs: logs.filter((path) => databases.has(databaseOf(path)?.path ?? path)),
+    beside: logs.filter((path) => databases.has(databaseOf(path)?.path ?? (path.slice(0, -HELD.length) as RelPath))),
   };
+}
+
+/** The path that a transcript says it is of, as far as its first chunk tells. */
+async function pathIn(entry: FileEntry, get: GetChunk): Promise<string | null> {
+  for await (const digest of chunksOf(entry, get)) {
+    const token = /"cwd":\s*("[^"\\]*(?:\\.[^"\\]*)*")/.exec((await get(digest)).toString('utf8'))?.[1];
+    const value = token === undefined ? null : parseJson(token);
+    return typeof value === 'string' ? value : null;
+  }
+  return null;
 }
 
 /** A directory is dropped or held whole, not file by file. */

@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Files } from '../../core/files.ts';
 import { compileGlob } from '../../profile/glob.ts';
@@ -24,7 +25,7 @@ export async function findPaths(
   }
   if (!isDirectory) return found.slice(0, most);
   const directories: string[] = [];
-  for (const path of found) if (directories.length < most && (await isListable(files, join(directory, path)))) directories.push(path);
+  for (const path of found) if (directories.length < most && isDirectoryAt(join(directory, path))) directories.push(path);
   return directories;
 }
 
@@ -34,6 +35,6 @@ async function list(files: Files, path: string): Promise<readonly string[]> {
   return files.list(path).catch(() => []);
 }
 
-async function isListable(files: Files, path: string): Promise<boolean> {
-  return files.exists(join(path, '.')).catch(() => false);
+function isDirectoryAt(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -57,17 +57,20 @@ function explained(error: unknown, path: string): unknown {
   });
 }
 
-/** The profile whose layout a directory has, and by which names; `generic` where it has none. */
+/** The profile whose layout a directory has, a user's own before one of the program's, and by which names; `generic` where it has none. */
 export async function detectProfile(
-  files: Files,
+  places: ProfilePlaces,
   directory: string,
 ): Promise<{ readonly profile: Profile; readonly by: readonly string[] }> {
   let best: { readonly profile: Profile; readonly by: readonly string[] } | null = null;
-  for (const name of BUILT_IN_NAMES) {
-    const profile = await loadProfile(name);
+  const own = (await places.files.list(places.profileDirectory)).flatMap((file) => /^([a-z][a-z0-9-]*)\.json$/.exec(file)?.slice(1) ?? []);
+  for (const name of new Set([...own, ...BUILT_IN_NAMES])) {
+    // One of a user's own that is none is not taken; profile list tells why.
+    const profile = await namedProfile(places, name).catch(() => null);
+    if (profile === null) continue;
     for (const layout of profile.data.detect ?? []) {
       if (best !== null && layout.length <= best.by.length) continue;
-      if (await hasAll(files, directory, layout)) best = { profile, by: layout };
+      if (await hasAll(places.files, directory, layout)) best = { profile, by: layout };
     }
   }
   return best ?? { profile: await loadProfile('generic'), by: [] };

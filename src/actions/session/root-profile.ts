@@ -8,7 +8,7 @@ import { compileProfile, type Profile } from '../../profile/profile.ts';
 import { detectProfile, namedProfile, ownProfile, type ProfilePlaces } from './profiles.ts';
 
 interface Place {
-  readonly ports: { readonly files: Files };
+  readonly ports: ProfilePlaces;
   readonly control: string;
   readonly root: string;
 }
@@ -18,7 +18,7 @@ export async function readProfile({ ports, control, root }: Place): Promise<Prof
   const value = parseJson((await ports.files.readIfPresent(notePath(control)))?.toString('utf8') ?? '');
   if (typeof value === 'object' && value !== null && 'profile' in value)
     return typeof value.profile === 'string' ? loadProfile(value.profile) : compileProfile(value.profile);
-  return (await detectProfile(ports.files, root)).profile;
+  return (await detectProfile(ports, root)).profile;
 }
 
 /** Notes the profile of a root: its name where the program has it, else all of it. */
@@ -46,7 +46,7 @@ export async function chooseProfile(
   ports: ProfilePlaces & { readonly cwd: string },
   { name, directory }: { readonly name: string | undefined; readonly directory: string },
 ): Promise<Profile> {
-  if (name === undefined) return (await detectProfile(ports.files, directory)).profile;
+  if (name === undefined) return (await detectProfile(ports, directory)).profile;
   return name.includes('/') || name.endsWith('.json') ? ownProfile(ports, resolve(ports.cwd, name)) : namedProfile(ports, name);
 }
 

@@ -3,7 +3,7 @@ import type { ScanResult } from '../../capture/scan.ts';
 import { canonical, parseJson } from '../../core/canonical.ts';
 import { showName } from '../../core/name.ts';
 import type { Declaration } from '../../ledger/record.ts';
-import { SETTLED_BY, databaseAlarms, governedAlarms, memoryAlarms } from '../../manifest/alarms.ts';
+import { SETTLED_BY, databaseAlarms, tableSubject, governedAlarms, memoryAlarms } from '../../manifest/alarms.ts';
 import { compareTrees, type TreeSide } from '../../manifest/compare.ts';
 import { addCounters, coverageOf } from '../../manifest/coverage.ts';
 import { UNCOPIED, type BodyFacts, type DatabaseRecord, type Facts, type Finding } from '../../manifest/facts.ts';
@@ -66,7 +66,7 @@ export async function alarmsOf(
   for (const alarm of previous.facts.alarms)
     if (
       undeclared(alarm) &&
-      !(await cameBack(alarm, after)) &&
+      !(await cameBack(alarm, after, found.databases)) &&
       !fresh.some((one) => one.code === alarm.code && one.subject === alarm.subject)
     )
       kept.push(alarm);
@@ -84,8 +84,15 @@ function outsideAlarms({ roots }: Facts, outside: OutsideCapture): readonly Find
 /** Secrets that the state before has and this tree lacks: lost, or never supplied after a move. */
 async function lostSecrets(previous: OpenState | null, found: Found): Promise<readonly Finding[]> {
   if (previous === null) return [];
+  const after = { pages: found.scan.root.pages, get: found.get };
   const lost: Finding[] = [];
-  for await (const change of compareTrees(sideOf(previous), { pages: found.scan.root.pages, get: found.get }))
+  // What was missing before and still is.
+  for (const one of previous.facts.findings)
+    if (one.code === 'SECRET_MISSING' && !one.subject.includes('\\')) {
+      const entry = await findEntry(after.pages, pathFromNames(one.subject.split('/')), after.get);
+      if (entry === null) lost.push(one);
+    }
+  for await (const change of compareTrees(sideOf(previous), after))
     if (change.kind === 'removed' && change.before.type === 'file' && change.before.class === 'secret')
       lost.push({ code: 'SECRET_MISSING', subject: showName(change.path), class: 'secret' });
   return lost;
@@ -168,7 +175,9 @@ async function identityVersionOf({ root, ports }: HostSession, { data }: Profile
 }
 
 /** A memory file that is there again, with something in it, needs no declaration. */
-async function cameBack(alarm: Finding, after: TreeSide): Promise<boolean> {
+async function cameBack(alarm: Finding, after: TreeSide, databases: readonly DatabaseRecord[]): Promise<boolean> {
+  if (alarm.code === 'TABLE_EMPTIED')
+    return databases.some(({ path, tables }) => tables.some(({ name, rows }) => rows > 0 && tableSubject(path, name) === alarm.subject));
   if (alarm.code !== 'MEMORY_VANISHED' && alarm.code !== 'MEMORY_EMPTIED') return false;
   // What was shown for a name that is not UTF-8 is no name; such an alarm waits for its declaration.
   if (alarm.subject.includes('\\')) return false;

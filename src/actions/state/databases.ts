@@ -18,6 +18,7 @@ export function databaseCopies({ ports, root, control }: Pick<Session, 'ports' |
       staging: join(control, 'local', 'databases'),
       note: join(control, 'local', 'index', 'databases'),
       sqlite,
+      clock: ports.clock,
       limit: LOCK_LIMIT,
     },
     liveDatabases({ root, profile, processes }),
@@ -40,27 +41,48 @@ export async function databaseFacts(
     copies,
     profile,
     previous,
-  }: { readonly copies: Pick<DatabaseCopies, 'facts'>; readonly profile: Profile; readonly previous: Facts | null },
+  }: {
+    readonly copies: Pick<DatabaseCopies, 'facts' | 'torn' | 'canLook'>;
+    readonly profile: Profile;
+    readonly previous: Facts | null;
+  },
 ): Promise<readonly DatabaseRecord[]> {
   const before = new Map((previous?.databases ?? []).map((one) => [one.path, one]));
   const read = new Set(databasesRead);
-  const open = databases.filter((path) => profile.classify(path, 'sqlite').class !== 'secret');
+  const open = databases.filter((path) => profile.classify(path, 'sqlite').class !== 'secret' && !copies.torn.has(path));
+  const canLook = open.some((path) => read.has(path)) && (await copies.canLook());
+  const look = async (path: RelPath): Promise<DatabaseRecord | null> => {
+    const name = showName(path);
+    if (!read.has(path)) return before.get(name) ?? null;
+    const facts = await copies.facts(path);
+    if (facts !== null) return { ...facts, path: name };
+    return canLook && !name.includes('\\') ? { path: name, userVersion: 0, tables: [], check: UNREADABLE } : null;
+  };
   const found: DatabaseRecord[] = [];
-  for (let at = 0; at < open.length; at += AT_ONCE) {
-    const some = open.slice(at, at + AT_ONCE).map(async (path) => {
-      const name = showName(path);
-      const facts = read.has(path) ? await copies.facts(path) : before.get(name);
-      return facts === null || facts === undefined ? [] : [{ ...facts, path: name }];
-    });
-    found.push(...(await Promise.all(some)).flat());
-  }
+  for (let at = 0; at < open.length; at += AT_ONCE)
+    for (const one of await Promise.all(open.slice(at, at + AT_ONCE).map(look))) if (one !== null) found.push(one);
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
+
+/** What is said of a database into which nothing can look. */
+const UNREADABLE = 'SQLite cannot read it';
 
 /** What is to be told of databases: damage, and that there is no table. */
 export function databaseFindings(databases: readonly DatabaseRecord[]): readonly Finding[] {
   return databases.flatMap(({ path, check, tables }): Finding[] => [
     ...(check === 'ok' ? [] : [{ code: 'DATABASE_DAMAGED', subject: path, next: `sqlite3 COPY .recover   # ${check.slice(0, 80)}` }]),
-    ...(tables.length === 0 ? [{ code: 'DATABASE_TABLELESS', subject: path }] : []),
+    ...(check === 'ok' && tables.length === 0 ? [{ code: 'DATABASE_TABLELESS', subject: path }] : []),
   ]);
+}
+
+/** Databases that came into use while the tree was read, and were read as they lay there. */
+export function lateDatabases(
+  { ports, root }: Pick<Session, 'ports' | 'root'>,
+  profile: Profile,
+  { copies, read }: { readonly copies: DatabaseCopies; readonly read: readonly RelPath[] },
+): readonly Finding[] {
+  const known = (path: RelPath): boolean => copies.live.has(path) || copies.torn.has(path);
+  return liveDatabases({ root, profile, processes: ports.processes })
+    .filter((path) => !known(path) && read.includes(path))
+    .map((path) => ({ code: 'SQLITE_RAW', subject: showName(path), next: 'agent checkpoint' }));
 }

@@ -95,9 +95,12 @@ async function readTree(
   options: Pick<ScanOptions, 'root' | 'profile' | 'putTree'> & { readonly index: ScanIndexReader | null },
 ): Promise<ScanResult> {
   const { clock, threads, processes } = ports;
+  const found = liveDatabases({ ...options, processes });
+  // Without a means to copy them they are recorded as they lie there.
+  const live = found.length > 0 && (await ports.sqlite()) === null ? [] : found;
   return scan({
     ...options,
-    databases: { live: new Set(liveDatabases({ ...options, processes })) },
+    databases: { live: new Set(live) },
     rootName: 'main',
     clock,
     threads,

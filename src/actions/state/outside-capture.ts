@@ -83,7 +83,7 @@ async function captureOne(
   const { processes, clock, threads, sqlite } = ports;
   const live = isDirectory ? liveDatabases({ root, profile: own, processes }) : [];
   const copies = new DatabaseCopies(
-    { root, staging: join(control, 'local', 'databases-outside'), note: `${indexPath}-databases`, sqlite, limit: LOCK_LIMIT },
+    { root, staging: join(control, 'local', 'databases-outside'), note: `${indexPath}-databases`, sqlite, clock, limit: LOCK_LIMIT },
     live,
   );
   try {
@@ -97,7 +97,7 @@ async function captureOne(
       threads,
       index,
       newIndex,
-      databases: { live: copies.live, take: (one) => copies.take(one) },
+      databases: copies,
       ...sink,
     });
     const left = found.counter.host;

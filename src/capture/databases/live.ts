@@ -16,6 +16,9 @@ interface Looked {
 
 /** Offset of the format version for writing in the header of a database: 2 where there is a write-ahead log. */
 const WRITE_VERSION = 18;
+/** And of the number by which a program marks its databases. */
+const APPLICATION_ID = 68;
+const HEADER = 100;
 
 /**
  * The databases of a tree that may be written while they are read: those that a process has open, and where processes of
@@ -24,17 +27,27 @@ const WRITE_VERSION = 18;
 export function liveDatabases({ root, profile, processes }: Looked): readonly RelPath[] {
   const { writers, unseen } = processes.writers([root]);
   const names = writers.map((one) => one.path.slice(root.length + 1) as RelPath);
-  const candidates = new Set(names.map((path) => databaseOf(path)?.path ?? path));
+  const held = new Set(names.map((path) => databaseOf(path)?.path ?? path));
+  const candidates = new Set(held);
   if (unseen > 0) addBesides(root, profile, candidates);
-  return [...candidates].filter((path) => isOpenDatabase(root, path)).sort();
+  return [...candidates].filter((path) => !isLeftOut(profile.classify(path, 'sqlite').class) && isOpenDatabase(root, path, held)).sort();
 }
 
-/** Whether it is a database that can be read through SQLite: one with a write-ahead log has it, or opening would make it. */
-function isOpenDatabase(root: string, path: RelPath): boolean {
+/**
+ * Whether it is a database that is in use. One with a write-ahead log has that beside it then, and shared memory unless a process has it
+ * for itself alone; one of which a process only has the file open is as it lies there.
+ */
+function isOpenDatabase(root: string, path: RelPath, held: ReadonlySet<RelPath>): boolean {
   const header = databaseHeader(root, path);
   if (header === null) return false;
   const [wal, shm] = sidecarsOf(path).map((one) => lstatSync(fsPath(root, one), { throwIfNoEntry: false }) !== undefined);
-  return header[WRITE_VERSION] !== 2 || (wal === true && shm === true);
+  return header[WRITE_VERSION] !== 2 || (wal === true && (shm === true || held.has(path)));
+}
+
+/** Whether a database can be read through SQLite without SQLite making the memory by which processes share it. */
+export function hasSharedMemory(root: string, path: RelPath): boolean {
+  if (databaseHeader(root, path)?.[WRITE_VERSION] !== 2) return true;
+  return sidecarsOf(path).every((one) => one.endsWith('-journal') || lstatSync(fsPath(root, one), { throwIfNoEntry: false }) !== undefined);
 }
 
 /**
@@ -52,17 +65,17 @@ export function besideDatabase(
   return { class: kind, flags: [...flags, 'sidecar'], isFinal: true };
 }
 
-/** Whether a path is a regular file that begins as a database does. */
-export function isDatabase(root: string, path: RelPath): boolean {
-  return databaseHeader(root, path) !== null;
+/** The application id of a database; null where a path is none. */
+export function applicationId(root: string, path: RelPath): number | null {
+  return databaseHeader(root, path)?.readUInt32BE(APPLICATION_ID) ?? null;
 }
 
 function databaseHeader(root: string, path: RelPath): Buffer | null {
   try {
     const fd = openPlain(fsPath(root, path));
     try {
-      const header = fill(fd, Buffer.alloc(WRITE_VERSION + 1), 0);
-      return headerOf(header) === 'sqlite' ? header : null;
+      const header = fill(fd, Buffer.alloc(HEADER), 0);
+      return headerOf(header) === 'sqlite' && header.length === HEADER ? header : null;
     } finally {
       closeSync(fd);
     }
@@ -99,8 +112,8 @@ function addBesides(root: string, profile: Profile, found: Set<RelPath>): void {
  * of its last change is that of the newest of them. Of a log the time of its last write counts: whoever opens it as the superuser gives it its owner
  * again.
  */
-export function unitStat(root: string, path: RelPath, stat: BigIntStats): BigIntStats {
-  let { ctimeNs } = stat;
+export function unitStat(root: string, path: RelPath, stat: BigIntStats, atLeast = 0n): BigIntStats {
+  let ctimeNs = stat.ctimeNs > atLeast ? stat.ctimeNs : atLeast;
   for (const one of sidecarsOf(path)) {
     if (one.endsWith('-shm')) continue;
     const beside = lstatSync(fsPath(root, one), { bigint: true, throwIfNoEntry: false });

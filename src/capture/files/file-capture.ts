@@ -1,10 +1,11 @@
-import type { BigIntStats } from 'node:fs';
+import { lstatSync, type BigIntStats } from 'node:fs';
 import { digestOf } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
-import { showName, type RelPath } from '../../core/name.ts';
+import { fsPath, showName, type RelPath } from '../../core/name.ts';
 import { byCodeUnit } from '../../core/order.ts';
 import type { FileEntry } from '../../manifest/entry.ts';
 import type { SecretSheet } from '../../manifest/facts.ts';
+import type { CopyFailure } from '../../providers/sqlite.ts';
 import { attributesOf, flagsOf, nameOf } from '../attributes.ts';
 import { isLeftOut, type Captured, type Classified, type OpenDatabases } from '../captured.ts';
 import { FileReader } from './file-reader.ts';
@@ -28,6 +29,8 @@ interface Known extends Taking {
   readonly as: Classified;
 }
 
+type TakeCopy = NonNullable<OpenDatabases['take']>;
+
 interface First {
   readonly path: RelPath;
   readonly captured: Captured | Promise<Captured>;
@@ -48,7 +51,7 @@ export class FileCapture {
   readonly #inodes = new Map<string, First>();
   readonly #secrets: { readonly path: RelPath; readonly file: SecretFile }[] = [];
   /** Secret files that are as they were when the index was written; read only where the sheet has to be made anew. */
-  readonly #sameSecrets: { readonly path: RelPath; readonly stat: BigIntStats }[] = [];
+  readonly #sameSecrets: { readonly path: RelPath; readonly stat: BigIntStats; readonly as: Classified; readonly size: string }[] = [];
 
   constructor(options: ScanOptions) {
     this.#options = options;
@@ -93,10 +96,12 @@ export class FileCapture {
     const same = this.#sameSecrets.splice(0);
     const isSame = this.#secrets.length === 0 && same.length === this.#options.index?.secrets;
     if (isSame) return { secrets: null, secretFiles: same.length };
-    for (const { path, stat } of same) {
-      const captured = await this.#read(path, stat, this.#options.profile.classify(path));
+    const { databases } = this.#options;
+    for (const { path, stat, as, size } of same) {
+      const take = databases?.live.has(path) === true ? databases.take : undefined;
+      const captured = await (take === undefined ? this.#read(path, stat, as) : this.#takeCopy(path, stat, { as, take }));
       // The pages that name it are made already.
-      if (!('entry' in captured) || captured.isMoving === true || captured.entry.size !== String(stat.size)) throw changing(path);
+      if (!('entry' in captured) || captured.isMoving === true || captured.entry.size !== size) throw changing(path);
     }
     const secrets = this.#secrets.sort((a, b) => byWalk(a.path, b.path)).map(({ file }) => file);
     return { secrets, secretFiles: secrets.length };
@@ -109,7 +114,10 @@ export class FileCapture {
   take(path: RelPath, stat: BigIntStats, { old, as }: Taking): Captured | Promise<Captured> {
     const kind = as ?? this.#options.profile.classify(path);
     if (isLeftOut(kind.class)) return { leftOut: kind.class };
-    if (this.#options.databases?.live.has(path) === true) return this.#takeLive(path, stat, { old, as: kind });
+    const { databases } = this.#options;
+    if (databases?.live.has(path) === true) return this.#takeLive(path, stat, { old, as: kind });
+    const failure = databases?.torn?.get(path);
+    if (failure !== undefined) return this.#takeTorn(path, { as: kind, failure });
     if (stat.nlink === 1n) return this.#takeOne(path, stat, { old, as: kind });
     const inode = `${String(stat.dev)}:${String(stat.ino)}:${kind.class}`;
     const first = this.#inodes.get(inode);
@@ -132,33 +140,35 @@ export class FileCapture {
   }
 
   #takeOne(path: RelPath, stat: BigIntStats, { old, as }: Known): Captured | Promise<Captured> {
-    if (old !== undefined && isUnchanged(stat, old)) return this.#asBefore(path, stat, old);
+    if (old !== undefined && isUnchanged(stat, old)) return this.#asBefore(path, stat, { old, as });
     this.read++;
     return this.#read(path, stat, as);
   }
 
-  /** Takes a database that may be written meanwhile: as it was, or from a copy; as it lies there only where none could be made. */
+  /** Takes a database that may be written meanwhile: as it was copied before, or from a copy; as it lies there only where none could be made. */
   #takeLive(path: RelPath, stat: BigIntStats, { old, as }: Known): Captured | Promise<Captured> {
-    if (old !== undefined && isUnchanged(stat, old)) return this.#asBefore(path, stat, old);
+    if (old?.entry.flags?.includes('copied') === true && isUnchanged(stat, old)) return this.#asBefore(path, stat, { old, as });
     this.read++;
     const take = this.#options.databases?.take;
     return take === undefined ? differing(path, stat, as) : this.#takeCopy(path, stat, { as, take });
   }
 
-  async #takeCopy(
-    path: RelPath,
-    stat: BigIntStats,
-    { as, take }: Pick<Known, 'as'> & { readonly take: NonNullable<OpenDatabases['take']> },
-  ): Promise<Captured> {
+  async #takeCopy(path: RelPath, stat: BigIntStats, { as, take }: Pick<Known, 'as'> & { readonly take: TakeCopy }): Promise<Captured> {
     const copy = await take(path);
-    if ('stat' in copy) return this.#read(path, stat, { ...as, copy });
-    const captured = await this.#read(path, stat, as);
-    return 'entry' in captured ? { ...captured, uncopied: copy } : captured;
+    return 'stat' in copy ? this.#read(path, stat, { ...as, copy }) : this.#takeTorn(path, { as, failure: copy });
   }
 
-  #asBefore(path: RelPath, stat: BigIntStats, old: Remembered): Captured {
+  async #takeTorn(path: RelPath, { as, failure }: Pick<Known, 'as'> & { readonly failure: CopyFailure }): Promise<Captured> {
+    this.read++;
+    const stat = lstatSync(fsPath(this.#options.root, path), { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined) return { error: Object.assign(new Error('ENOENT'), { code: 'ENOENT' }) };
+    const captured = await this.#read(path, stat, as);
+    return 'entry' in captured ? { ...captured, uncopied: failure } : captured;
+  }
+
+  #asBefore(path: RelPath, stat: BigIntStats, { old, as }: Known & { readonly old: Remembered }): Captured {
     const { same: _, ...entry } = old.entry;
-    if (entry.class === 'secret') this.#sameSecrets.push({ path, stat });
+    if (entry.class === 'secret') this.#sameSecrets.push({ path, stat, as, size: entry.size });
     return { entry: { ...entry, ...attributesOf(nameOf(path), stat) } };
   }
 

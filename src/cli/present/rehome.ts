@@ -4,53 +4,57 @@ import { count, firstLines } from '../text.ts';
 
 const SHOWN = 20;
 
-/** Says what a rehome did or would do, for a person. */
+/** Says what a rehome did or would do, for a person; `again` are the further places that were named. */
 export function rehomeText(
   result: RehomeResult,
-  { isPlan }: { readonly isPlan: boolean },
+  { isPlan, again }: { readonly isPlan: boolean; readonly again: readonly string[] },
 ): { readonly text: string; readonly notes: readonly string[] } {
-  const { name, from, outside, moved, rewrites, renames, dropped, held, advanced, cleared, unwritten, mentions, redo, recorded } = result;
-  if (from === null && moved.length === 0) return { text: `${name} is at home here; nothing to do\n`, notes: [] };
+  const { name, from, moved, held, unwritten, mentions, redo, recorded } = result;
+  if (from === null && moved.length === 0 && recorded === null) return { text: `${name} is at home here; nothing to do\n`, notes: [] };
+  const maps = again.map((one) => ` --map ${word(one)}`).join('');
   const lines = [
+    ...redo.map(({ path, about }) => `to do again here: ${about} (${path})`),
     ...moved.map((one) => `${one.from} is now ${one.to}`),
+    ...doneLines(result, isPlan),
+    ...unwritten.map(({ path, why }) => `  ${path}: ${why}`),
+    ...(isPlan
+      ? [`next: agent rehome${maps}   # does it; --map OLD=NEW takes further places along, such as those of projects`]
+      : [
+          recorded === null ? 'nothing had to be recorded' : `record ${String(recorded)}: at home here`,
+          'next: agent status --after-move   # looks whether it woke up as itself',
+          ...(held.length === 0 ? [] : ['next: agent release   # when you looked at what is held: it is put back, and is sent or runs']),
+        ]),
+  ];
+  const notes =
+    mentions.length === 0
+      ? []
+      : [
+          `still named in text, and left as it is: the old place or host, in ${count(mentions.length, 'file')}`,
+          ...firstLines(
+            mentions.map(({ path, count: times }) => `  ${path} (${count(times, 'time')})`),
+            SHOWN,
+          ),
+        ];
+  return { text: `${lines.join('\n')}\n`, notes };
+}
+
+function doneLines({ rewrites, renames, outside, dropped, held, advanced, cleared }: RehomeResult, isPlan: boolean): readonly string[] {
+  return [
     ...firstLines(
       rewrites.map(({ path, count: paths }) => `  ${isPlan ? 'looked through' : `${count(paths, 'path')} rewritten`}: ${path}`),
       SHOWN,
     ),
     ...renames.map((one) => `  renamed: ${one.from} to ${one.to}`),
-    ...outside.map(({ path, how }) =>
-      how === 'beside'
-        ? `  something else is in place, so it came beside it: ${path}`
-        : `  ${how === 'same' ? 'there already' : isPlan ? 'to be put in place' : 'put in place'}: ${path}`,
-    ),
+    ...outside.map(({ path, how }) => `  ${HOW[how](isPlan)}: ${path}`),
     ...dropped.map(({ path, about }) => `  dropped: ${path} (${about})`),
     ...held.map(({ path, about }) => `  held: ${path} (${about})`),
     ...advanced.map((path) => `  advanced: ${path}`),
     ...cleared.map(({ path, table }) => `  cleared: ${path}, table ${table}`),
-    isPlan
-      ? 'next: agent rehome   # does it'
-      : recorded === null
-        ? 'nothing had to be recorded'
-        : `record ${String(recorded)}: at home here`,
-    ...(isPlan || held.length === 0
-      ? []
-      : ['next: agent release   # when you looked at what is held: it is put back, and is sent or runs']),
   ];
-  const notes = [
-    ...unwritten.map(({ path, why }) => `not rewritten: ${path}: ${why}`),
-    ...(unwritten.length === 0
-      ? []
-      : [
-          `next: agent rehome ${moved.map((one) => `--map ${word(`${one.from}=${one.to}`)}`).join(' ')}   # when what stands in the way is gone`,
-        ]),
-    ...redo.map(({ path, about }) => `to do again here: ${about} (${path})`),
-    ...(mentions.length === 0
-      ? []
-      : [`still named in text, and left as it is: the old place or host, in ${count(mentions.length, 'file')}`]),
-    ...firstLines(
-      mentions.map(({ path, count: times }) => `  ${path} (${count(times, 'time')})`),
-      SHOWN,
-    ),
-  ];
-  return { text: `${lines.join('\n')}\n`, notes };
 }
+
+const HOW = {
+  placed: (isPlan: boolean) => (isPlan ? 'to be put in place, where nothing is' : 'put in place'),
+  same: () => 'there already',
+  beside: () => 'something else is in its place, so it came beside it',
+} as const;

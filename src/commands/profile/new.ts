@@ -8,15 +8,15 @@ export default class ProfileNew extends AgentCommand {
   static override examples = ['agent profile new my-claw --extends openclaw'];
   static override args = { name: Args.string({ required: true }) };
   static override flags = {
-    extends: Flags.string({ default: 'generic', summary: 'the profile that it goes on from', helpValue: 'PROFILE' }),
+    extends: Flags.string({ summary: 'the profile that it goes on from (that of its name, or generic)', helpValue: 'PROFILE' }),
   };
 
   async answer({ flags, args }: CommandInput, { ports }: Context): Promise<Answer> {
     const name = String(args['name']);
-    const result = await newProfile(ports, { name, base: String(flags['extends']) });
+    const result = await newProfile(ports, { name, base: flags['extends'] as string | undefined });
     return {
       data: result,
-      text: `${result.path}\nnext: $EDITOR ${word(result.path)}   # its rules come first; then: agent profile test DIR --profile ${name}\n`,
+      text: `${word(result.path)}\nnext: agent profile test DIR --profile ${name}   # after you edited it: its rules come first\n`,
     };
   }
 }

@@ -1,28 +1,43 @@
 import type { PathMap } from './path-map.ts';
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
 /**
  * Rewrites paths in the strings of JSON text, line by line, and leaves every other character as it is: no number, order or
  * white space changes. It follows the nesting from line to line, so that JSON lines and a document of many lines are one.
  */
+/** Which strings of JSON are rewritten. */
+export interface JsonPlaces {
+  /** Names below which values are rewritten; null for all, and names too. */
+  readonly keys: readonly string[] | null;
+  /** Names below which nothing is. */
+  readonly except?: readonly string[] | undefined;
+  readonly lines?: boolean | undefined;
+}
+
 export class JsonText {
   readonly #map: PathMap;
   /** Names below which values are rewritten; null for all, and names too. */
   readonly #keys: ReadonlySet<string> | null;
   /** For each open bracket whether it lies below a wanted name, and whether it is an object. */
-  readonly #open: { readonly isWanted: boolean; readonly isObject: boolean }[] = [];
+  readonly #except: ReadonlySet<string>;
+  readonly #lines: boolean;
+  readonly #open: { readonly isWanted: boolean; readonly isObject: boolean; readonly isExcept: boolean }[] = [];
   #key: string | null = null;
   #isName = true;
   count = 0;
 
-  constructor(map: PathMap, keys: readonly string[] | null) {
+  /** `lines` says that each line is a document of its own, whatever one before it left open. */
+  constructor(map: PathMap, { keys, except = [], lines = false }: JsonPlaces) {
     this.#map = map;
+    this.#except = new Set(except);
+    this.#lines = lines;
     this.#keys = keys === null ? null : new Set(keys);
   }
 
   /** The next line, rewritten. */
   line(text: string): string {
+    if (this.#lines) this.#open.length = 0;
     // A line that is a document by itself and says nothing of an old place need not be looked through.
     if (this.#open.length === 0 && isWhole(text) && !this.#speaksOf(text)) return text;
     return text.replace(TOKEN, (token) => this.#token(token));
@@ -35,7 +50,8 @@ export class JsonText {
   #token(token: string): string {
     const top = this.#open.at(-1);
     if (token === '{' || token === '[') {
-      this.#open.push({ isWanted: this.#isWanted(), isObject: token === '{' });
+      const isExcept = top?.isExcept === true || (this.#key !== null && this.#except.has(this.#key));
+      this.#open.push({ isWanted: this.#isWanted(), isObject: token === '{', isExcept });
       this.#key = null;
       this.#isName = token === '{';
       return token;
@@ -69,6 +85,7 @@ export class JsonText {
   }
 
   #isWanted(): boolean {
+    if (this.#open.at(-1)?.isExcept === true || (this.#key !== null && this.#except.has(this.#key))) return false;
     return this.#keys === null || (this.#key !== null && this.#keys.has(this.#key)) || this.#open.at(-1)?.isWanted === true;
   }
 }

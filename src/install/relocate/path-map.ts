@@ -5,7 +5,7 @@ export interface Moved {
 }
 
 /** What may not follow a path, or it is the beginning of another name. */
-const GOES_ON = '[A-Za-z0-9_.~+@%-]';
+const NAME = '\\p{L}\\p{N}_.~+@%-';
 
 /**
  * Rewrites absolute paths in text, at the boundaries of names: `/home/a/x` and not `/home/a/x2`. Where one place lies within another
@@ -21,8 +21,7 @@ export class PathMap {
     this.moved = [...real].sort((a, b) => b.from.length - a.from.length);
     this.#to = new Map([...this.moved].reverse().map(({ from, to }) => [from, to]));
     const paths = [...this.#to.keys()].reverse().map(escaped).join('|');
-    this.#pattern =
-      paths === '' ? null : new RegExp(`(?<=^|[^A-Za-z0-9_.~+@%/-]|(?:file|vscode-file):\\/\\/)(?:${paths})(?!${GOES_ON})`, 'g');
+    this.#pattern = paths === '' ? null : new RegExp(`(?<=^|[^/${NAME}]|(?:file|vscode-file):\\/\\/)(?:${paths})(?![${NAME}])`, 'gu');
   }
 
   /** Whether there is nothing to rewrite. */
@@ -33,9 +32,12 @@ export class PathMap {
   /** The text with each path of an old place in the new one. */
   rewrite(text: string, onRewrite: () => void): string {
     if (this.#pattern === null || !this.moved.some(({ from }) => text.includes(from))) return text;
-    return text.replace(this.#pattern, (path) => {
+    return text.replace(this.#pattern, (path, at: number) => {
+      const to = this.#to.get(path) ?? path;
+      // In a new place that lies within the old one it was rewritten before.
+      if (to.startsWith(`${path}/`) && text.startsWith(to, at)) return path;
       onRewrite();
-      return this.#to.get(path) ?? path;
+      return to;
     });
   }
 
@@ -56,10 +58,10 @@ export function slugOf(path: string): string {
 }
 
 /**
- * The name in the new place of a directory that is named by a path: by `path`, where it is known, since a name may stand for several
+ * The name in the new place of a directory that is named by a path: by the path that it is `of`, where it is known, since a name may stand for several
  * paths; else where the old place's name begins it. Null where it was in none.
  */
-export function newSlug(name: string, path: string | null, map: PathMap): string | null {
+export function newSlug(name: string, { of: path, map }: { readonly of: string | null; readonly map: PathMap }): string | null {
   if (path !== null && slugOf(path) === name) {
     const to = map.place(path);
     return to === null ? null : slugOf(to);

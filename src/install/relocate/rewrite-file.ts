@@ -1,11 +1,13 @@
-import { closeSync, fchmodSync, lstatSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, lstatSync, openSync, readSync, renameSync, rmSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { writeAll } from '../../core/bytes.ts';
 import { microsecondsOf } from '../../manifest/entry.ts';
 import { setTime } from '../times.ts';
-import { JsonText } from './json-text.ts';
+import { JsonText, type JsonPlaces } from './json-text.ts';
 import type { PathMap } from './path-map.ts';
 
 /** How the text of a file is rewritten: strings of JSON below some names (null: all), or all of it. */
-export type TextKind = { readonly as: 'json'; readonly keys: readonly string[] | null } | { readonly as: 'text' };
+export type TextKind = ({ readonly as: 'json' } & JsonPlaces) | { readonly as: 'text' };
 
 const PART = 1024 * 1024;
 
@@ -14,7 +16,7 @@ const PART = 1024 * 1024;
  * Returns how many were rewritten; a file in which there is none stays as it is.
  */
 export function rewriteFile(path: string | Buffer, kind: TextKind, map: PathMap): number {
-  const json = kind.as === 'json' ? new JsonText(map, kind.keys) : null;
+  const json = kind.as === 'json' ? new JsonText(map, kind) : null;
   let count = 0;
   const rewrite = (line: string): string => json?.line(line) ?? map.rewrite(line, () => count++);
   const temporary = Buffer.concat([Buffer.from(path), Buffer.from('.perdure-new')]);
@@ -23,18 +25,22 @@ export function rewriteFile(path: string | Buffer, kind: TextKind, map: PathMap)
   const to = openSync(temporary, 'wx', 0o600);
   try {
     for (const line of linesOf(from)) {
-      const text = line.toString('utf8');
       // What is no text goes through as it is.
-      writeSync(to, text.includes('\ufffd') ? line : Buffer.from(rewrite(text)));
+      writeAll(to, isUtf8(line) ? Buffer.from(rewrite(line.toString('utf8'))) : line);
     }
     fchmodSync(to, Number(stat.mode & 0o7777n));
   } finally {
     closeSync(from);
     closeSync(to);
   }
+  const found = json?.count ?? count;
+  if (found === 0) {
+    rmSync(temporary);
+    return 0;
+  }
   renameSync(temporary, path);
   setTime(path, microsecondsOf(stat.mtimeNs));
-  return json?.count ?? count;
+  return found;
 }
 
 /** The lines of a file with their ends; a last one may have none. */
