@@ -258,6 +258,80 @@ describe.runIf(has('sqlite3'))('a database', () => {
     expect((await checkpoint(a)).newAlarms).toMatchObject([{ code: 'TABLE_EMPTIED', subject: `${DATABASE}: table notes` }]);
   });
 
+  test('that is written while it is copied is copied again the next time', async () => {
+    const { a, home } = await adopted(temporary(), (root) => {
+      nativeAgent(root);
+      makeDatabase(root, 'wal');
+    });
+    const path = join(home, DATABASE);
+    const holder = spawn('sqlite3', ['-batch', path], { stdio: ['pipe', 'ignore', 'ignore'] });
+    holder.stdin.write("INSERT INTO notes VALUES('three');\n");
+    await until(() => sql(path, 'SELECT count(*) FROM notes') === '3');
+    const slow = {
+      ...a,
+      sqlite: async () => {
+        const sqlite = await a.sqlite();
+        if (sqlite === null) return null;
+        const copy: typeof sqlite.copy = async (...given) => {
+          const copied = await sqlite.copy(...given);
+          holder.stdin.write("INSERT INTO notes VALUES('four');\n");
+          await until(() => sql(path, 'SELECT count(*) FROM notes') === '4');
+          await new Promise((done) => setTimeout(done, 100));
+          return copied;
+        };
+        return { ...sqlite, copy };
+      },
+    };
+    expect((await checkpoint(slow)).facts.databases).toMatchObject([{ tables: [{ name: 'notes', rows: 3 }] }]);
+    expect((await checkpoint(a)).facts.databases).toMatchObject([{ tables: [{ name: 'notes', rows: 4 }] }]);
+    holder.stdin.end();
+    await once(holder, 'exit');
+  });
+
+  test('that could not be copied comes with its log, and is copied when it can be', async () => {
+    const { a, home } = await adopted(temporary(), (root) => {
+      nativeAgent(root);
+      makeDatabase(root, 'wal');
+    });
+    const path = join(home, DATABASE);
+    const holder = spawn('sqlite3', ['-batch', path], { stdio: ['pipe', 'ignore', 'ignore'] });
+    holder.stdin.write("INSERT INTO notes VALUES('three');\n");
+    await until(() => sql(path, 'SELECT count(*) FROM notes') === '3');
+    const without = { ...a, sqlite: () => Promise.resolve(null) };
+    expect((await checkpoint(without)).complete).toBe(false);
+    await restoreTo(a, { revision: 'HEAD', paths: [], directory: join(home, '..', 'raw') });
+    expect(sql(join(home, '..', 'raw', DATABASE), 'SELECT count(*) FROM notes')).toBe('3');
+    // It is told as long as it is so.
+    expect((await checkpoint(without)).facts.findings).toMatchObject([{ code: 'SQLITE_RAW' }]);
+    expect(await checkpoint(a)).toMatchObject({ recorded: true, complete: true, facts: { findings: [] } });
+    await restoreTo(a, { revision: 'HEAD', paths: [], directory: join(home, '..', 'copied') });
+    expect(existsSync(join(home, '..', 'copied', `${DATABASE}-wal`))).toBe(false);
+    expect(sql(join(home, '..', 'copied', DATABASE), 'SELECT count(*) FROM notes')).toBe('3');
+    holder.stdin.end();
+    await once(holder, 'exit');
+  });
+
+  test('of class secret keeps its log among the secrets, and is put back whole while it is in use', async () => {
+    const secret = 'private/secrets/vault';
+    const { a, home } = await adopted(temporary(), (root) => {
+      nativeAgent(root);
+      makeDatabase(root, 'wal', secret);
+    });
+    const path = join(home, secret);
+    const holder = spawn('sqlite3', ['-batch', path], { stdio: ['pipe', 'ignore', 'ignore'] });
+    holder.stdin.write("INSERT INTO notes VALUES('canary-of-the-vault');\n");
+    await until(() => sql(path, 'SELECT count(*) FROM notes') === '3');
+    await new Promise((done) => setTimeout(done, 200));
+    expect((await checkpoint(a)).facts.databases).toBe(undefined);
+    // Another secret changes, so that the sheet is made anew.
+    writeFileSync(join(home, 'private/secrets/other.env'), 'KEY=canary\n');
+    expect((await checkpoint(a)).complete).toBe(true);
+    await restoreTo(a, { revision: 'HEAD', paths: [], directory: join(home, '..', 'copy') });
+    expect(sql(join(home, '..', 'copy', secret), 'PRAGMA integrity_check; SELECT count(*) FROM notes')).toBe('ok\n3');
+    holder.stdin.end();
+    await once(holder, 'exit');
+  });
+
   test('that is live is a finding where there is no means to copy it', async () => {
     const { a, home } = await adopted(temporary(), (root) => {
       nativeAgent(root);

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { afterMove } from '../../src/actions/after-move.ts';
@@ -24,6 +34,7 @@ import { buildCodex } from '../support/layouts/codex.ts';
 import { buildEnoch } from '../support/layouts/enoch.ts';
 import { buildHermes } from '../support/layouts/hermes.ts';
 import { buildOpenclaw } from '../support/layouts/openclaw.ts';
+import { slugOf } from '../../src/install/relocate/path-map.ts';
 import { has } from '../support/tools.ts';
 import { temporary } from '../support/tree.ts';
 
@@ -165,6 +176,104 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
       'session-delivery-queue',
     ]);
     expect(readFileSync(join(root, 'delivery-queue/d1.json'), 'utf8')).toContain('the tide turns');
+  });
+
+  test('keeps what is held through a second move, and what came to it there', async () => {
+    const { directory, root, here } = await moved(buildOpenclaw);
+    await rehome(here, NOTHING);
+    const database = join(root, 'state/openclaw.sqlite');
+    query(database, "INSERT INTO delivery_queue_entries VALUES('delivery','d2','pending','{}')");
+    mkdirSync(join(root, 'delivery-queue'));
+    writeFileSync(join(root, 'delivery-queue/n.json'), '{}\n');
+    const c = testHost(directory, 'c', { root: join(directory, 'c') });
+    mkdirSync(join(directory, 'c'));
+    await fence(here, { to: { invite: await inviteOf(c) }, acceptNew: true, drain: 0 });
+    await pack(here, { output: join(directory, 'second.tar'), includeSecrets: true, write: () => Promise.resolve() });
+    const third = join(directory, 'c', '.agent');
+    await bringTo(c, { bundle: join(directory, 'second.tar'), away: third });
+    const there = at(c, third);
+    await promote(there);
+    await rehome(there, NOTHING);
+    const moreover = join(third, 'state/openclaw.sqlite');
+    expect(query(moreover, 'SELECT count(*) FROM delivery_queue_entries')).toBe('0');
+    expect(query(`${moreover}.perdure-held`, 'SELECT id FROM delivery_queue_entries ORDER BY id; SELECT count(*) FROM cron_jobs')).toBe(
+      'd1\nd2\n1',
+    );
+    expect(existsSync(join(third, 'delivery-queue'))).toBe(false);
+    await release(there);
+    expect(query(moreover, 'SELECT id FROM delivery_queue_entries ORDER BY id; SELECT count(*) FROM cron_jobs')).toBe('d1\nd2\n1');
+    expect(readFileSync(join(third, 'delivery-queue/n.json'), 'utf8')).toBe('{}\n');
+  });
+
+  test('is left alone where something in it cannot be changed, or was written meanwhile', async () => {
+    const { root, here } = await moved(buildOpenclaw);
+    const without = { ...here, sqlite: () => Promise.resolve(null) };
+    await expect(rehome(without, NOTHING)).rejects.toMatchObject({ code: 'REQUIREMENT_MISSING' });
+    const sqlite = await here.sqlite();
+    if (sqlite === null) throw new Error('no sqlite3');
+    const failing = {
+      ...here,
+      sqlite: () => Promise.resolve({ ...sqlite, change: () => Promise.reject(new Error('UNIQUE constraint failed')) }),
+    };
+    await expect(rehome(failing, NOTHING)).rejects.toMatchObject({ code: 'REHOME_STUCK' });
+    const writing = {
+      ...here,
+      sqlite: () => {
+        appendFileSync(join(root, 'openclaw.json'), '// written meanwhile\n');
+        return Promise.resolve(sqlite);
+      },
+    };
+    await expect(rehome(writing, NOTHING)).rejects.toMatchObject({ code: 'TREE_CHANGING' });
+    expect(readFileSync(join(root, 'openclaw.json'), 'utf8')).toContain('written meanwhile');
+    expect((await status(here)).home).not.toBe(null);
+    const skip = ['state/openclaw.sqlite', 'agents/main/agent/codex-home/state_5.sqlite'];
+    const skipped = await rehome(without, { moved: [], skip, asIs: false });
+    expect(skipped.unwritten.map(({ path }) => path)).toEqual(skip);
+  });
+
+  test('is not led out of its root by a link in the place of a new name', async () => {
+    const { directory, root, here } = await moved((place, options) => {
+      buildClaudeCode(place, options);
+      const [project = ''] = readdirSync(join(place, 'projects'));
+      const now = project.replace(slugOf(options.home), slugOf(join(options.home, '..', 'b')));
+      mkdirSync(join(options.home, '..', 'victim'));
+      writeFileSync(join(options.home, '..', 'victim', 'sessions-index.json'), 'mine');
+      symlinkSync(join(options.home, '..', 'victim'), join(place, 'projects', now));
+    });
+    const done = await rehome(here, NOTHING).catch((error: unknown) => error);
+    expect(readFileSync(join(directory, 'victim', 'sessions-index.json'), 'utf8')).toBe('mine');
+    expect(readdirSync(join(directory, 'victim'))).toEqual(['sessions-index.json']);
+    expect(done).toHaveProperty('renames', []);
+    expect(existsSync(join(root, 'projects'))).toBe(true);
+  });
+
+  test('says what credentials it lacks until they are there', async () => {
+    const directory = temporary();
+    const old = join(directory, 'a', '.agent');
+    mkdirSync(old, { recursive: true });
+    mkdirSync(join(directory, 'b'));
+    buildCodex(old, { era: 'new', home: join(directory, 'a') });
+    const a = testHost(directory, 'a', { root: old });
+    const b = testHost(directory, 'b', { root: join(directory, 'b') });
+    await init(a, { directory: old, recovery: null });
+    await checkpoint(a);
+    await fence(a, { to: { invite: await inviteOf(b) }, acceptNew: true, drain: 0 });
+    await pack(a, { output: join(directory, 'x.tar'), includeSecrets: false, write: () => Promise.resolve() });
+    const root = join(directory, 'b', '.agent');
+    await bringTo(b, { bundle: join(directory, 'x.tar'), away: root });
+    const here = at(b, root);
+    await promote(here);
+    expect((await rehome(here, NOTHING)).redo.map(({ path }) => path)).toContain('auth.json');
+    writeFileSync(join(root, 'AGENTS.md'), 'be kind\n');
+    expect((await checkpoint(here)).complete).toBe(false);
+    const line = async (): Promise<unknown> => (await afterMove(here)).find(({ name }) => name === 'secrets');
+    expect(await line()).toMatchObject({ ok: false, text: expect.stringContaining('auth.json') as string });
+    writeFileSync(join(root, 'AGENTS.md'), 'be very kind\n');
+    await checkpoint(here);
+    expect(await line()).toMatchObject({ ok: false });
+    for (const path of ['auth.json', '.env', '.credentials.json', 'config.toml.bak']) writeFileSync(join(root, path), '{}\n');
+    await checkpoint(here);
+    expect((await checkpoint(here)).facts.findings.filter(({ subject }) => subject === 'auth.json')).toEqual([]);
   });
 
   test('of Enoch has its epoch advanced and its registry untouched', async () => {

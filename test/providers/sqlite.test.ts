@@ -69,4 +69,31 @@ describe.runIf(has('sqlite3'))('databases are read and changed', () => {
     await sqlite.giveBack(path, holder);
     expect(query('SELECT count(*) FROM waits')).toBe('2\n');
   });
+
+  test.each(known)('by %s: what a schema says is neither a command nor a function that runs one', async (_, sqlite: Sqlite) => {
+    const directory = temporary();
+    const path = join(directory, 'hostile.db');
+    const touched = join(directory, 'touched');
+    // A NUL and a line break in names, a function of the program in a check, a trigger and a generated column.
+    execFileSync('sqlite3', ['-batch', path], {
+      input: `CREATE TABLE fine(at TEXT CHECK(edit(at, 'touch ${touched}; true') NOT NULL)); CREATE TABLE plain(at TEXT); INSERT INTO plain VALUES('/old');
+CREATE TABLE waits(id, twice GENERATED ALWAYS AS (id || id)); INSERT INTO waits(id) VALUES('a');
+CREATE TRIGGER t BEFORE DELETE ON plain BEGIN SELECT edit('x', 'touch ${touched}; true'); END;
+CREATE TABLE one(x); CREATE TABLE two(x);
+PRAGMA writable_schema=ON; UPDATE sqlite_schema SET name = 'x' || char(0), tbl_name = 'x' || char(0) WHERE name = 'one';
+UPDATE sqlite_schema SET name = 'a;' || char(10) || '.shell touch ${touched}' || char(10), tbl_name = name WHERE name = 'two';`,
+    });
+    const facts = await sqlite.facts(path, { limit: 1000 });
+    expect(facts?.tables.map(({ name }) => name) ?? []).not.toContain('x');
+    await sqlite.facts(path, { limit: 1000, settle: true });
+    const changes = {
+      columns: ['plain.at', 'fine.at'],
+      rewrite: (text: string) => text.replace('/old', '/new'),
+      cleared: ['plain'],
+      held: ['waits'],
+    };
+    await sqlite.change(path, { ...changes, holder: `${path}.held` }).catch(() => undefined);
+    await sqlite.giveBack(path, `${path}.held`).catch(() => undefined);
+    expect(existsSync(touched)).toBe(false);
+  });
 });
