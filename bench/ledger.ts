@@ -15,6 +15,7 @@ import { signRecord, type LedgerRecord, type SignedRecord } from '../src/ledger/
 import { REDUCER } from '../src/ledger/reduce.ts';
 import { seenOf } from '../src/ledger/seen.ts';
 import { readMachine } from '../src/providers/machine.ts';
+import { findSqlite } from '../src/providers/sqlite.ts';
 import { createProcessTable } from '../src/providers/processes.ts';
 
 const [directory = '', ...counts] = process.argv.slice(2);
@@ -33,6 +34,9 @@ for (const count of counts.map(Number)) {
     hostDirectory: join(directory, `host-${String(count)}`),
     start: { directory: root, exact: false },
     cwd: root,
+    profileDirectory: join(directory, 'profiles'),
+    home: directory,
+    sqlite: findSqlite,
     progress: () => undefined,
     fileSystem: () => Promise.resolve(null),
   };

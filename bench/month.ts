@@ -15,6 +15,7 @@ import { verify } from '../src/actions/verify.ts';
 import { ownThread } from '../src/core/threads/job.ts';
 import { createFiles } from '../src/core/files.ts';
 import { readMachine } from '../src/providers/machine.ts';
+import { findSqlite } from '../src/providers/sqlite.ts';
 import { createProcessTable } from '../src/providers/processes.ts';
 
 const QUARTER = 15 * 60_000;
@@ -34,6 +35,9 @@ const ports: Ports = {
   hostDirectory: join(directory, 'host'),
   start: { directory: root, exact: false },
   cwd: root,
+  profileDirectory: join(directory, 'profiles'),
+  home: directory,
+  sqlite: findSqlite,
   progress: () => undefined,
   fileSystem: () => Promise.resolve(null),
 };
