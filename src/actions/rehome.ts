@@ -121,8 +121,8 @@ async function doRehome(
       {
         hints: [
           {
-            command: `agent rehome${unwritten.map(({ path }) => ` --skip ${word(path)}`).join('')}`,
-            effect: 'leaves it as it is; nothing was changed',
+            command: `agent rehome --skip ${word(stuck.path)}`,
+            effect: 'leaves it as it is, and so for each of them; nothing was changed',
           },
         ],
       },

@@ -11,14 +11,15 @@ export function rehomeText(
 ): { readonly text: string; readonly notes: readonly string[] } {
   const { name, from, moved, held, unwritten, mentions, redo, recorded } = result;
   if (from === null && moved.length === 0 && recorded === null) return { text: `${name} is at home here; nothing to do\n`, notes: [] };
-  const maps = again.map((one) => ` --map ${word(one)}`).join('');
   const lines = [
     ...redo.map(({ path, about }) => `to do again here: ${about} (${path})`),
     ...moved.map((one) => `${one.from} is now ${one.to}`),
     ...doneLines(result, isPlan),
     ...unwritten.map(({ path, why }) => `  ${path}: ${why}`),
     ...(isPlan
-      ? [`next: agent rehome${maps}   # does it; --map OLD=NEW takes further places along, such as those of projects`]
+      ? again.length === 0
+        ? ['next: agent rehome   # does it; --map OLD=NEW takes further places along, such as those of projects']
+        : [`next: agent rehome --map ${again.map(word).join(' --map ')}   # does it`]
       : [
           recorded === null ? 'nothing had to be recorded' : `record ${String(recorded)}: at home here`,
           'next: agent status --after-move   # looks whether it woke up as itself',
