@@ -13,7 +13,7 @@ const LIMIT = 60_000;
 const NOT_FOUND = 128;
 
 /** What became of a profile's commands. */
-export type HookOutcome = 'none' | 'run' | 'not-allowed';
+export type HookOutcome = 'none' | 'run' | 'not-allowed' | 'moved';
 
 /**
  * Runs a profile's stop or start commands in the root, one after the other and without a shell, only where this host has

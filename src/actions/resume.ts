@@ -57,5 +57,5 @@ export async function resume(ports: Ports, { assert, reason }: ResumeOptions): P
 export async function started(session: HostSession): Promise<ResumeResult> {
   // What came from elsewhere does not start before it is at home here.
   const isMoved = (await moveNote(session).read()) !== null;
-  return { session, recorded: true, hooks: isMoved ? 'none' : await runHooks(session, 'start') };
+  return { session, recorded: true, hooks: isMoved ? 'moved' : await runHooks(session, 'start') };
 }

@@ -80,7 +80,7 @@ export function survey(root: string, profile: Profile): Survey {
       if (!`${resolve(root, dirname(path), target)}/`.startsWith(`${root}/`)) outside.push(`${showName(path)} -> ${showName(target)}`);
     }
     if (!stat.isFile()) continue;
-    if (isDatabase) databases.push(showName(path));
+    if (isDatabase && !isLeftOut(kind)) databases.push(showName(path));
     if (kind !== 'secret' && !isLeftOut(kind) && flags.includes('secret-bearing')) mixed.push(showName(path));
     if (!flags.includes('unclassified')) continue;
     count++;

@@ -44,7 +44,9 @@ export function firstLines(lines: readonly string[], most: number): readonly str
 }
 
 /** What to say where a profile's commands were not run. */
-export function hookNotes(outcome: 'none' | 'run' | 'not-allowed', kind: 'stop' | 'start'): readonly string[] {
+export function hookNotes(outcome: 'none' | 'run' | 'not-allowed' | 'moved', kind: 'stop' | 'start'): readonly string[] {
+  if (outcome === 'moved')
+    return ['it is not at home here yet, and nothing was started', 'next: agent rehome   # makes it one of this place; --dry-run shows it'];
   return outcome === 'not-allowed'
     ? [`the profile's ${kind} commands were not run`, 'next: agent profile allow   # shows them, and lets this host run them']
     : [];

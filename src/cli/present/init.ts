@@ -39,10 +39,10 @@ export function initText({ session, profile, survey, elsewhere, agents, kit }: I
       ? []
       : [
           `no rule knows ${count(unclassified.count, 'file')} (captured as private memory):`,
-          ...firstLines(
-            unclassified.first.map((path) => `  ${path}`),
-            5,
-          ),
+          ...unclassified.first.slice(0, 5).map((path) => `  ${path}`),
+          ...(unclassified.count > 5
+            ? [`  … and ${String(unclassified.count - 5)} more; agent profile test --unclassified lists them`]
+            : []),
         ]),
     ...(databases.length === 0
       ? []
