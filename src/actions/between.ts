@@ -8,7 +8,7 @@ import { profileOfFacts } from './session/root-profile.ts';
 import { DECLARATIONS } from '../ledger/record.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading } from './state/read-state.ts';
-import { findState, type StateName } from './state/revision.ts';
+import { findState, statesOf, type StateName } from './state/revision.ts';
 import { openSession, type Session } from './session/session.ts';
 
 /** The invariants from one state to a later one. */
@@ -37,7 +37,7 @@ export async function verifyBetween(ports: Ports, range: string): Promise<Betwee
   const { identity, body } = (await profileOfFacts(before)).data;
   const lines = [
     governed('I1 identity', { before, after, name: 'identity', rule: identity, declared: declared.has('identity-update') }),
-    await memory(session, { from, to, declared: declared.has('memory-repair') || declared.has('rehome') }),
+    await memoryAcross(session, { from, to, declared: declared.has('memory-repair') }),
     governed('I3 body', { before, after, name: 'body', rule: body, declared: declared.has('evolve') }),
   ];
   return { from: from.seq, to: to.seq, lines, status: lines.every((line) => line.ok) ? STATUS.done : STATUS.invariant };
@@ -77,6 +77,23 @@ function governed(
     ok: rule === 'recorded',
     text: rule === 'recorded' ? 'changed, which the profile allows' : 'changed, and nobody declared it',
   };
+}
+
+/** Compares memory before, between and after each rehome: what that itself did is declared by it, and nothing else is. */
+async function memoryAcross(
+  session: Session,
+  { from, to, declared }: { readonly from: StateName; readonly to: StateName; readonly declared: boolean },
+): Promise<CheckLine> {
+  const states = statesOf(session.chain).filter(({ seq }) => seq >= from.seq && seq <= to.seq);
+  let start = from;
+  for (const [at, one] of states.entries()) {
+    const record = session.chain.record(one.seq)?.record;
+    if (one.seq === from.seq || record?.kind !== 'checkpoint' || record.declared?.includes('rehome') !== true) continue;
+    const line = await memory(session, { from: start, to: states[at - 1] ?? start, declared });
+    if (!line.ok) return line;
+    start = one;
+  }
+  return memory(session, { from: start, to, declared });
 }
 
 /** Compares the memory of two states: what vanished, emptied or shrank between them, whether or not an alarm was open. */

@@ -380,6 +380,19 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect(existsSync(`${place}.perdure-came/.env`)).toBe(false);
   });
 
+  test('whose memory is lost beside a rehome has not declared that by it', async () => {
+    const { root, here } = await moved(buildClaudeCode);
+    execFileSync('rm', [join(root, 'CLAUDE.md')]);
+    execFileSync('sh', ['-c', 'rm "$0"/projects/*/*.jsonl', root]);
+    await rehome(here, NOTHING);
+    const { lines } = await verifyBetween(here, '2..HEAD');
+    expect(lines.find(({ name }) => name === 'I2 memory')).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('MEMORY_VANISHED') as string,
+    });
+    expect((await status(here)).newest?.facts?.alarms.length).toBeGreaterThan(0);
+  });
+
   test('is left as it is where a person says that it is right so', async () => {
     const { root, here } = await moved(buildCodex);
     const before = readFileSync(join(root, 'config.toml'), 'utf8');
