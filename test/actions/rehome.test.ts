@@ -26,7 +26,6 @@ import { restore } from '../../src/actions/restore.ts';
 import { moveNote } from '../../src/actions/home/due.ts';
 import { openSession } from '../../src/actions/session/session.ts';
 import { status } from '../../src/actions/status.ts';
-import type { Ports } from '../../src/actions/session/ports.ts';
 import { bringTo, inviteOf } from '../support/agent.ts';
 import { at, testHost } from '../support/host.ts';
 import { buildClaudeCode } from '../support/layouts/claude-code.ts';
@@ -36,48 +35,8 @@ import { buildHermes } from '../support/layouts/hermes.ts';
 import { buildOpenclaw } from '../support/layouts/openclaw.ts';
 import { slugOf } from '../../src/install/relocate/path-map.ts';
 import { has } from '../support/tools.ts';
+import { NOTHING, moved, query } from '../support/moved.ts';
 import { temporary } from '../support/tree.ts';
-
-const NOTHING = { moved: [], skip: [], asIs: false };
-
-interface Arrived {
-  readonly directory: string;
-  readonly home: string;
-  readonly old: string;
-  readonly root: string;
-  readonly here: Ports;
-}
-
-type Build = (directory: string, options: { readonly era: 'old' | 'new'; readonly home: string }) => void;
-
-/** An agent of a layout, moved to another account's home under another path, and promoted there. */
-async function moved(
-  build: Build,
-  { era = 'new', name = '.agent' }: { readonly era?: 'old' | 'new'; readonly name?: string } = {},
-): Promise<Arrived> {
-  const directory = temporary();
-  const old = join(directory, 'a', name);
-  mkdirSync(old, { recursive: true });
-  mkdirSync(join(directory, 'b'));
-  build(old, { era, home: join(directory, 'a') });
-  const a = testHost(directory, 'a', { root: old });
-  const b = testHost(directory, 'b', { root: join(directory, 'b') });
-  await init(a, { directory: old, recovery: { kit: join(directory, 'kit') } });
-  await checkpoint(a);
-  await fence(a, { to: { invite: await inviteOf(b) }, acceptNew: true, drain: 0 });
-  const bundle = join(directory, 'bundle.tar');
-  await pack(a, { output: bundle, includeSecrets: true, write: () => Promise.resolve() });
-  const root = join(directory, 'b', 'moved', name);
-  mkdirSync(join(directory, 'b', 'moved'));
-  await bringTo(b, { bundle, away: root });
-  const here = at(b, root);
-  expect((await promote(here)).moved).toBe(true);
-  return { directory, home: join(directory, 'a'), old, root, here };
-}
-
-function query(path: string, text: string): string {
-  return execFileSync('sqlite3', ['-init', '/dev/null', path], { input: text }).toString().trim();
-}
 
 /** Files below a directory that hold a text, but for the control directory. */
 function naming(root: string, text: string): readonly string[] {
@@ -333,51 +292,6 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect((await status(here)).home).toBe(old);
     await rehome(here, NOTHING);
     expect((await status(here)).home).toBe(null);
-  });
-
-  test('takes along what lies outside of its root, and writes over nothing in its new place', async () => {
-    const { directory, here, home } = await moved((root, options) => {
-      buildClaudeCode(root, options);
-      writeFileSync(join(options.home, '.claude.json'), JSON.stringify({ projects: { [`${options.home}/project`]: { trusted: true } } }));
-    });
-    const place = join(directory, 'b', '.claude.json');
-    expect(existsSync(place)).toBe(false);
-    // A checkpoint before it is at home does not lose what is not in place yet.
-    writeFileSync(join(directory, 'b', 'moved', '.agent', 'CLAUDE.md'), 'be kind\n');
-    expect((await checkpoint(here)).facts.roots.map(({ name }) => name)).toEqual(['main', '~/.claude.json']);
-    expect((await planRehome(here, NOTHING)).outside).toEqual([{ name: '~/.claude.json', path: place, how: 'placed' }]);
-    expect((await rehome(here, NOTHING)).outside).toEqual([{ name: '~/.claude.json', path: place, how: 'placed' }]);
-    expect(JSON.parse(readFileSync(place, 'utf8'))).toEqual({ projects: { [join(directory, 'b', 'project')]: { trusted: true } } });
-    expect(home).not.toBe(join(directory, 'b'));
-    expect((await checkpoint(here)).recorded).toBe(false);
-    writeFileSync(place, '{"changed":true}');
-    expect((await checkpoint(here)).recorded).toBe(true);
-    execFileSync('rm', [place]);
-    expect((await checkpoint(here)).newAlarms).toMatchObject([{ code: 'MEMORY_VANISHED', subject: '~/.claude.json' }]);
-  });
-
-  test('takes along a workspace that its own configuration names, but for credentials, and leaves what is in its place', async () => {
-    const { directory, here } = await moved(
-      (root, options) => {
-        buildOpenclaw(root, options);
-        const workspace = join(options.home, 'elsewhere');
-        mkdirSync(join(workspace, 'memory'), { recursive: true });
-        writeFileSync(join(workspace, 'memory/2026-08-01.md'), 'met the harbour master\n');
-        writeFileSync(join(workspace, '.env'), 'KEY=canary-3f9a1c\n');
-        execFileSync('sqlite3', [join(workspace, 'notes.db'), 'CREATE TABLE t(x); INSERT INTO t VALUES(1)']);
-        writeFileSync(join(root, 'openclaw.json'), `{ agents: { defaults: { workspace: '${workspace}', }, }, } // mine`);
-      },
-      { era: 'old' },
-    );
-    const place = join(directory, 'b', 'elsewhere');
-    mkdirSync(place);
-    writeFileSync(join(place, 'mine.md'), 'of another\n');
-    const done = await rehome(here, NOTHING);
-    expect(done.outside).toEqual([{ name: '~/elsewhere/', path: `${place}.perdure-came`, how: 'beside' }]);
-    expect(readdirSync(place)).toEqual(['mine.md']);
-    expect(readFileSync(`${place}.perdure-came/memory/2026-08-01.md`, 'utf8')).toContain('harbour master');
-    expect(query(`${place}.perdure-came/notes.db`, 'PRAGMA integrity_check')).toBe('ok');
-    expect(existsSync(`${place}.perdure-came/.env`)).toBe(false);
   });
 
   test('whose memory is lost beside a rehome has not declared that by it', async () => {
