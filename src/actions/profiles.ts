@@ -8,7 +8,7 @@ import { BUILT_IN_NAMES, loadProfile } from '../profile/built-in.ts';
 import type { FileClass, ProfileData } from '../profile/profile.ts';
 import type { Ports } from './session/ports.ts';
 import { outsideOf, type Outside } from './session/outside.ts';
-import { detectProfile, namedProfile, profilePath } from './session/profiles.ts';
+import { detectProfile, namedProfile, ownNames, profilePath } from './session/profiles.ts';
 import { chooseProfile, readProfile } from './session/root-profile.ts';
 import { controlOf, isRoot } from './session/control.ts';
 
@@ -24,11 +24,9 @@ export interface ListedProfile {
 
 /** Lists the profiles that can be named, a user's own first. */
 export async function listProfiles(ports: Ports): Promise<readonly ListedProfile[]> {
-  const { files, profileDirectory } = ports;
+  const { profileDirectory } = ports;
   const own: ListedProfile[] = [];
-  for (const file of await files.list(profileDirectory)) {
-    const name = /^([a-z][a-z0-9-]*)\.json$/.exec(file)?.[1];
-    if (name === undefined) continue;
+  for (const name of await ownNames(ports)) {
     const path = profilePath(profileDirectory, name);
     try {
       own.push({ name, about: (await namedProfile(ports, name)).data.about, file: path, fault: null });

@@ -122,7 +122,8 @@ test('a file keeps mode, time, bytes that are no text, and a last line without a
   utimesSync(path, 1000, 2000);
   expect(rewriteFile(path, { as: 'text' }, map)).toBe(2);
   expect(readFileSync(path, 'latin1')).toBe('/srv/b/x\n\xff\xfe /home/a\r\nlast /srv/b');
-  expect(statSync(path)).toMatchObject({ mode: 0o100640, mtimeMs: 2_000_000 });
+  const { mode, mtimeMs } = statSync(path);
+  expect([mode, Math.floor(mtimeMs)]).toEqual([0o100640, 2_000_000]);
 });
 
 describe('a name made of a path', () => {

@@ -25,7 +25,7 @@ export function profilePath(directory: string, name: string): string {
 export async function namedProfile(places: ProfilePlaces, name: string, depth = 0): Promise<Profile> {
   const path = profilePath(places.profileDirectory, name);
   // A name is a file's only where it is one that a profile may have.
-  const isOwn = /^[a-z][a-z0-9-]*$/.test(name) && (await places.files.exists(path));
+  const isOwn = /^[a-z][a-z0-9-]*$/.test(name) && (await places.files.exists(path).catch(() => false));
   return isOwn ? ownProfile(places, path, depth) : loadProfile(name);
 }
 
@@ -63,10 +63,10 @@ export async function detectProfile(
   directory: string,
 ): Promise<{ readonly profile: Profile; readonly by: readonly string[] }> {
   let best: { readonly profile: Profile; readonly by: readonly string[] } | null = null;
-  const own = (await places.files.list(places.profileDirectory)).flatMap((file) => /^([a-z][a-z0-9-]*)\.json$/.exec(file)?.slice(1) ?? []);
+  const own = await ownNames(places);
   for (const name of new Set([...own, ...BUILT_IN_NAMES])) {
     // One of a user's own that is none is not taken; profile list tells why.
-    const profile = await namedProfile(places, name).catch(() => null);
+    const profile = own.includes(name) ? await namedProfile(places, name).catch(() => null) : await loadProfile(name);
     if (profile === null) continue;
     for (const layout of profile.data.detect ?? []) {
       if (best !== null && layout.length <= best.by.length) continue;
@@ -79,4 +79,10 @@ export async function detectProfile(
 async function hasAll(files: Files, directory: string, layout: readonly string[]): Promise<boolean> {
   for (const glob of layout) if ((await findPaths(files, directory, { glob, most: 1 })).length === 0) return false;
   return true;
+}
+
+/** Names of a user's own profiles, sorted; none where their directory may not be looked into. */
+export async function ownNames({ files, profileDirectory }: ProfilePlaces): Promise<readonly string[]> {
+  const names = await files.list(profileDirectory).catch(() => []);
+  return names.flatMap((file) => /^([a-z][a-z0-9-]*)\.json$/.exec(file)?.slice(1) ?? []);
 }
