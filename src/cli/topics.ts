@@ -1,5 +1,6 @@
 import { statusOf, type ErrorCode, type STATUS } from '../core/errors.ts';
 import { CODE_PAGES } from './code-pages.ts';
+import { FINDING_PAGES } from './finding-pages.ts';
 
 const STATUS_PAGES: Readonly<Record<(typeof STATUS)[keyof typeof STATUS], readonly [string, string]>> = {
   0: ['done', 'What was asked for is done, or was done before. Not being the holder is no failure of verify.'],
@@ -33,6 +34,8 @@ export function topicPage(name: string): string | null {
     const page = CODE_PAGES[code as ErrorCode];
     return `${code} (status ${String(statusOf(code as ErrorCode))})\n\n${page}\n`;
   }
+  const finding = FINDING_PAGES[code];
+  if (finding !== undefined) return `${code} (a finding)\n\n${finding}\n`;
   const status = Object.entries(STATUS_PAGES).find(([number]) => number === name);
   if (status === undefined) return null;
   const [number, [title, text]] = status;
