@@ -36,7 +36,7 @@ writeFileSync(
   Object.keys(exported)
     .map(
       (name) =>
-        `export declare const ${name}: ((value: unknown) => boolean) & { readonly errors?: readonly { readonly instancePath: string; readonly keyword: string }[] | null };\n`,
+        `export declare const ${name}: ((value: unknown) => boolean) & { readonly errors?: readonly { readonly instancePath: string; readonly keyword: string; readonly params?: Readonly<Record<string, unknown>> }[] | null };\n`,
     )
     .join(''),
 );

@@ -14,6 +14,7 @@ import { sideOf, type OpenState } from './state/open-state.ts';
 import { learned, openForReading } from './state/read-state.ts';
 import { assertMay } from './session/may.ts';
 import type { Ports } from './session/ports.ts';
+import { cameBeside, outsideOf } from './session/outside.ts';
 import { readProfile } from './session/root-profile.ts';
 import { openSession, type HostSession } from './session/session.ts';
 
@@ -34,6 +35,7 @@ export async function afterMove(ports: Ports): Promise<readonly CheckLine[]> {
   return [
     homeLine(session, state.facts, profile),
     ...(await treeLines(session, state, profile)),
+    await outsideLine(session, state.facts, profile),
     await databaseLine(session, state.facts, profile),
     await heldLine(state),
     await programLine(session, profile),
@@ -81,6 +83,21 @@ async function treeLines(session: HostSession, state: OpenState, profile: Profil
           : `to be supplied: ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${String(missing.length - 5)} more` : ''}`,
     },
   ];
+}
+
+/** What lies outside of the root: in place, and nothing of it beside something else. */
+async function outsideLine({ ports, root }: HostSession, { roots }: Facts, profile: Profile): Promise<CheckLine> {
+  const name = 'outside';
+  const recorded = roots.filter((one) => one.name !== 'main');
+  if (recorded.length === 0) return { name, ok: true, text: 'nothing' };
+  const there = (await outsideOf(ports, root, profile)).filter((one) => one.captured);
+  const came = there.flatMap((one) => cameBeside(one.path));
+  const gone = recorded.filter((one) => !there.some((other) => other.name === one.name)).map((one) => one.name);
+  const faults = [
+    ...gone.map((one) => `'${one}' is not where the agent looks for it`),
+    ...came.map((one) => `'${one}' came, and something else is in its place: compare the two, and remove one`),
+  ];
+  return { name, ok: faults.length === 0, text: faults.length === 0 ? recorded.map((one) => one.name).join(', ') : faults.join('; ') };
 }
 
 /** Databases that open, with the schema and no fewer rows than were recorded. */

@@ -25,6 +25,8 @@ import { openSettled, withWriter } from './session/writer.ts';
 
 /** For whom, and how. */
 export interface FenceOptions extends Trust {
+  /** Whether the profile's stop commands are passed over: whoever says so has stopped the agent. */
+  readonly noStop?: boolean;
   /** Milliseconds that running guards may go on. */
   readonly drain: number;
   /** Signs the offer, too, where the policy asks for it. */
@@ -81,7 +83,7 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
     const fenced = session.state.fenced ? session : await appendRecord(session, { kind: 'fence' });
     try {
       const ended = await stopGuards(fenced, options.drain);
-      const hooks = await runHooks(fenced, 'stop');
+      const hooks = options.noStop === true ? ('none' as const) : await runHooks(fenced, 'stop');
       const activity = await quiet(fenced);
       const done = await capture(fenced, {});
       if (target !== null) refuseAlarms(session, done.facts.alarms);

@@ -31,7 +31,12 @@ export async function runHooks(session: HostSession, kind: 'stop' | 'start'): Pr
         'COMMAND_FAILED',
         `the profile's ${kind} command '${argv.join(' ')}' ${status === NOT_FOUND ? 'is no program on PATH here' : `ended with ${String(status)}`}${output === '' ? '' : `: ${output.split('\n')[0] ?? ''}`}`,
         {
-          hints: [{ command: argv.join(' '), effect: `by hand, in '${session.root}'; then the same command again` }],
+          hints: [
+            { command: argv.join(' '), effect: `by hand, in '${session.root}'; then the same command again` },
+            ...(kind === 'stop'
+              ? [{ command: 'agent fence --no-stop', effect: 'where it is stopped already; what still writes is found all the same' }]
+              : []),
+          ],
         },
       );
   }

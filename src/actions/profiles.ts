@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { surveyed } from '../capture/survey.ts';
@@ -67,6 +68,8 @@ export async function testProfile(
   const root = await realpath(resolve(cwd, options.directory)).catch(() => {
     throw new AgentError('FILE_MISSING', `there is no directory '${options.directory}'`);
   });
+  if (!lstatSync(root).isDirectory())
+    throw new AgentError('FILE_MISSING', `'${options.directory}' is no directory`, { hints: [{ command: 'agent profile test DIR' }] });
   const isAgent = options.profile === undefined && (await isRoot(files, root));
   const detected = options.profile === undefined && !isAgent ? await detectProfile(ports, root) : null;
   const profile =

@@ -10,7 +10,7 @@ import { UNCOPIED } from '../manifest/facts.ts';
 import { selectTree } from '../manifest/select.ts';
 import { changeStaged, type Rewrite, type Unwritten } from './home/change-staged.ts';
 import { moveNote, placeHere, type HomePlace, type MoveNote } from './home/due.ts';
-import { outsidePlaces, placeOutside, type PlacedOutside } from './home/outside.ts';
+import { outsidePlaces, placeOutside, refuseUnplaceable, type PlacedOutside } from './home/outside.ts';
 import { mentionsOf } from './home/mentions.ts';
 import type { HomePlan } from './home/plan.ts';
 import { renamesOf, textsOf, withRenames, workOf, type RehomeOptions, type Work } from './home/work.ts';
@@ -55,7 +55,7 @@ export async function planRehome(ports: Ports, options: RehomeOptions): Promise<
   const work = await workOf(session, options, null);
   const { plan } = work;
   if (plan === null) return resultOf(session, work, NOTHING);
-  const places = work.from === null ? [] : outsidePlaces(work.state.facts, { home: ports.home, map: work.map });
+  const places = work.from === null ? [] : outsidePlaces(work.state.facts, ports, { from: work.from, map: work.map });
   const outside = places.map(({ root, path }) => ({ name: root.name, path, how: 'placed' as const }));
   return resultOf(session, work, { ...NOTHING, outside, rewrites: expected(plan), renames: renamesOf(session.root, work) });
 }
@@ -112,7 +112,7 @@ async function doRehome(
   const staging = stagingIn(root, control);
   const paths = [...new Set([...plan.texts.keys(), ...plan.databases.keys(), ...plan.advanced.keys(), ...plan.beside])];
   const entries = await stage(session, work.state, { staging, paths });
-  const { changed, rewrites, unwritten } = await changeStaged(staging, plan, { map: withRenames(work, root, renames), sqlite });
+  const { changed, rewrites, unwritten, emptied } = await changeStaged(staging, plan, { map: withRenames(work, root, renames), sqlite });
   const [stuck] = unwritten;
   if (stuck !== undefined)
     throw new AgentError(
@@ -127,6 +127,7 @@ async function doRehome(
         ],
       },
     );
+  if (work.from !== null) refuseUnplaceable(work.state.facts, ports, { from: work.from, map: work.map });
   await syncTree(staging);
   await refuseActivity(session, 'rehome');
   await note.write({ from: work.from ?? noted?.from ?? placeHere(session), begun: { manifest: work.state.digest, moved, renames } });
@@ -141,14 +142,18 @@ async function doRehome(
     expected: begun === null ? (path) => entries.get(path) ?? null : null,
   });
   await syncTree(root);
-  const outside = work.from === null ? [] : await placeOutside(work.state, work.profile, { home: ports.home, map: work.map });
+  const outside =
+    work.from === null ? [] : await placeOutside(session, work.state, { from: work.from, map: work.map, profile: work.profile });
   // From now on what lies outside is looked for here.
   const { session: after } = await capture(session, { declare: ['rehome'], message: `rehome from ${work.from?.root ?? root}` });
   await note.clear();
   await ports.files.removeTree(staging);
   const links = [...plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }));
   const named = renames.map(({ from, to }) => ({ from: showName(from), to: showName(to) }));
+  const isEmptied = ({ path, table }: { readonly path: RelPath; readonly table: string }): boolean =>
+    emptied.some((one) => one.path === path && one.table === table);
   return resultOf(after, work, {
+    isEmptied,
     rewrites: [...rewrites, ...links],
     renames: named,
     outside,
@@ -197,7 +202,14 @@ function expected({ texts, databases, links }: HomePlan): readonly Rewrite[] {
 function resultOf(
   { name }: HostSession,
   { from, map, plan, skip }: Work,
-  done: Pick<RehomeResult, 'rewrites' | 'mentions' | 'recorded'> & Partial<Pick<RehomeResult, 'renames' | 'outside'>>,
+  {
+    isEmptied = () => true,
+    ...done
+  }: Pick<RehomeResult, 'rewrites' | 'mentions' | 'recorded'> &
+    Partial<Pick<RehomeResult, 'renames' | 'outside'>> & {
+      /** Whether a table had rows; before it was looked, all might. */
+      readonly isEmptied?: (one: { readonly path: RelPath; readonly table: string }) => boolean;
+    },
 ): RehomeResult {
   const told = (list: HomePlan['held'] = []): RehomeResult['held'] => list.map(({ path, about }) => ({ path: showName(path), about }));
   return {
@@ -210,11 +222,13 @@ function resultOf(
     held: [
       ...told(plan?.held),
       ...[...(plan?.databases ?? [])].flatMap(([path, { held }]) =>
-        held.map((table) => ({ path: showName(path), about: `rows of the table ${table}` })),
+        held.filter((table) => isEmptied({ path, table })).map((table) => ({ path: showName(path), about: `rows of the table ${table}` })),
       ),
     ],
     advanced: [...(plan?.advanced.keys() ?? [])].map(showName),
-    cleared: [...(plan?.databases ?? [])].flatMap(([path, { cleared }]) => cleared.map((table) => ({ path: showName(path), table }))),
+    cleared: [...(plan?.databases ?? [])].flatMap(([path, { cleared }]) =>
+      cleared.filter((table) => isEmptied({ path, table })).map((table) => ({ path: showName(path), table })),
+    ),
     unwritten: skip.map((path) => ({ path, why: 'left as it is, as it was asked for' })),
     redo: told(plan?.redo),
     ...done,

@@ -28,7 +28,10 @@ export async function release(ports: Ports): Promise<ReleaseResult> {
   return withWriter(ports, 'checkpoint', async (locked) => {
     await refuseMoved(locked);
     await refuseActivity(locked, 'release');
-    const { session } = await capture(locked, {});
+    const note = join(locked.control, 'local', 'release');
+    // What an interrupted release put back is where it belongs; that it is no longer set aside is declared by this one.
+    const isRedo = await ports.files.exists(note);
+    const { session } = await capture(locked, isRedo ? { declare: ['rehome'], message: 'released what was held' } : {});
     const { root, state } = session;
     const found: RelPath[] = [];
     if (state.manifest !== null) {
@@ -55,6 +58,7 @@ export async function release(ports: Ports): Promise<ReleaseResult> {
         hints: [{ command: 'agent release', effect: 'when the program sqlite3 is there; nothing was changed' }],
       });
     await refuseActivity(session, 'release');
+    if (found.length > 0) await ports.files.replace(note, '');
     for (const path of holders) {
       await sqlite?.giveBack(join(root, back(path)), join(root, path));
       rmSync(fsPath(root, path));
@@ -64,6 +68,7 @@ export async function release(ports: Ports): Promise<ReleaseResult> {
     // The holders are gone because their rows are back.
     const declare = found.length === 0 ? [] : (['rehome'] as const);
     const after = await capture(session, { declare, message: 'released what was held' });
+    await ports.files.remove(note);
     return {
       name: session.name,
       released: found.map((path) => showName(back(path))),

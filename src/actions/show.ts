@@ -1,5 +1,5 @@
 import { AgentError } from '../core/errors.ts';
-import { loadName, parseRelPath, showName } from '../core/name.ts';
+import { loadName, parseRelPath, showName, type RelPath } from '../core/name.ts';
 import type { Entry } from '../manifest/entry.ts';
 import type { Facts } from '../manifest/facts.ts';
 import { chunksOf, findEntry, readDirectory } from '../manifest/tree.ts';
@@ -41,9 +41,9 @@ export async function show(ports: Ports, revision = 'HEAD'): Promise<ShowResult>
     };
   await learned(state);
   const { get } = sideOf(state);
-  const path = parseRelPath(revision.slice(colon + 1).replace(/^\.?\/+|\/+$/g, ''));
-  if (path === '') return { kind: 'directory', path: '.', entries: await list(mainRoot(state.facts).pages) };
-  const entry = await findEntry(mainRoot(state.facts).pages, path, get);
+  const { pages, path } = placeIn(state.facts, revision.slice(colon + 1));
+  if (path === '') return { kind: 'directory', path: '.', entries: await list(pages) };
+  const entry = await findEntry(pages, path, get);
   if (entry === null)
     throw new AgentError('PATH_UNKNOWN', `'${showName(path)}' is not in record ${String(found.seq)}`, {
       hints: [{ command: `agent show ${name}:`, effect: 'lists what is' }],
@@ -60,6 +60,16 @@ export async function show(ports: Ports, revision = 'HEAD'): Promise<ShowResult>
     for await (const one of readDirectory(pages, get)) entries.push(one);
     return entries;
   }
+}
+
+/** What a path names: `~/…` and absolute ones are of what lies outside of the root. */
+function placeIn({ roots, ...facts }: Facts, text: string): { readonly pages: Facts['roots'][number]['pages']; readonly path: RelPath } {
+  for (const { name, pages } of roots.filter((one) => one.name !== 'main')) {
+    if (!name.endsWith('/') && text === name) return { pages, path: parseRelPath(name.slice(name.lastIndexOf('/') + 1)) };
+    if (name.endsWith('/') && `${text}/`.startsWith(name))
+      return { pages, path: parseRelPath(text.slice(name.length).replace(/\/+$/, '')) };
+  }
+  return { pages: mainRoot({ ...facts, roots }).pages, path: parseRelPath(text.replace(/^\.?\/+|\/+$/g, '')) };
 }
 
 async function* contentOf(entry: Parameters<typeof chunksOf>[0], get: Parameters<typeof chunksOf>[1]): AsyncGenerator<Buffer> {

@@ -5,6 +5,7 @@ import type { Facts } from '../manifest/facts.ts';
 import type { Profile } from '../profile/profile.ts';
 import { liveGuards, type GuardNote } from './guarded/guards.ts';
 import { compareLive, looksUnchanged, type LiveDifference } from './state/live-tree.ts';
+import { outsideChanges } from './state/outside-capture.ts';
 import { outsideOf, type Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading, readFacts } from './state/read-state.ts';
@@ -104,13 +105,15 @@ async function changesSince(
   { facts, manifest, profile }: { readonly facts: Facts; readonly manifest: Digest; readonly profile: Profile },
 ): Promise<LiveDifference['changes']> {
   const { root } = session;
-  if (await looksUnchanged(session, facts, { manifest, root, profile })) return [];
+  const beyond = hasHost(session) ? await outsideChanges(session, profile, facts) : [];
+  const outside = beyond.map((path) => ({ kind: 'changed' as const, path }));
+  if (await looksUnchanged(session, facts, { manifest, root, profile })) return outside;
   const { changes, ownSecrets } = await compareLive(session, await learned(await openForReading(session, manifest)), {
     root,
     profile,
     trustIndex: true,
   });
-  return [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path }))];
+  return [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path })), ...outside];
 }
 
 function nextWhenActive({

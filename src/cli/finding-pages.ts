@@ -15,6 +15,8 @@ export const FINDING_PAGES: Readonly<Record<string, string>> = {
   SECRET_MISSING:
     'A credential that the agent had is not here: it did not come with the bundle, or it was lost. Supply it at the path that is named;\nagent recover brings credentials back where the host is lost.',
   SECRET_OUTSIDE: 'Credentials that lie outside of the directory are not recorded. Take them along by hand.',
+  OUTSIDE_UNMERGED:
+    'What lies outside of the directory came to a place where something else was, and lies beside it (.perdure-came). Until a person compared the\ntwo and removed one, what was recorded of it stays recorded.',
   FILE_CHANGING:
     'A file changed each time that it was read. It is recorded as last read, and may be torn. Stop what writes it; then agent checkpoint.',
   SPECIAL_SKIPPED: 'A socket, FIFO or device. It is never opened and not recorded.',

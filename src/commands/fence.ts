@@ -12,7 +12,7 @@ import { fenceText, fencePlanText } from '../cli/present/fence.ts';
 
 export default class Fence extends AgentCommand {
   static override summary = 'stop the agent from acting and, with --to, offer it to another host';
-  static override usage = 'fence [--to INVITE|KNOWN-HOST] [--expect WORDS|--accept-new] [--drain TIME] [--dry-run]';
+  static override usage = 'fence [--to INVITE|KNOWN-HOST] [--expect WORDS|--accept-new] [--drain TIME] [--no-stop] [--dry-run]';
   static override description =
     'Fence, drain and stop guarded runs, look for writers, final checkpoint, offer. What refuses half-way resumes by itself.\nOnly the named target can take the offer up; this host acts again after its decline.';
   static override examples = [
@@ -32,6 +32,7 @@ export default class Fence extends AgentCommand {
     expect: Flags.string({ summary: 'the six words that the target shows', helpValue: 'WORDS' }),
     'accept-new': Flags.boolean({ summary: 'trust the way that the invite came, as over ssh' }),
     drain: Flags.string({ default: '10s', summary: 'how long guarded runs may go on', helpValue: 'TIME' }),
+    'no-stop': Flags.boolean({ summary: "pass over the profile's stop commands: you have stopped the agent" }),
     'dry-run': Flags.boolean({ summary: 'only tell what it would meet' }),
     ...CUSTODIAN_FLAGS,
   };
@@ -44,6 +45,7 @@ export default class Fence extends AgentCommand {
       to,
       expect: flags['expect'] as string | undefined,
       acceptNew: flags['accept-new'] === true,
+      noStop: flags['no-stop'] === true,
       drain: duration(String(flags['drain']), 'agent fence --drain 30s'),
       custodian: (await openCustodian(ports, custodianSource(input))) ?? undefined,
     };

@@ -20,21 +20,36 @@ export default class Rehome extends AgentCommand {
 
   async answer({ flags }: CommandInput, { ports }: Context): Promise<Answer> {
     const options = {
-      moved: ((flags['map'] as string[] | undefined) ?? []).map(parseMoved),
+      moved: refuseTwice(((flags['map'] as string[] | undefined) ?? []).map(parseMoved)),
       skip: (flags['skip'] as string[] | undefined) ?? [],
       asIs: flags['as-is'] === true,
     };
     const isPlan = flags['dry-run'] === true;
     const result = isPlan ? await planRehome(ports, options) : await rehome(ports, options);
     const { text, notes } = rehomeText(result, { isPlan, again: (flags['map'] as string[] | undefined) ?? [] });
-    return { status: result.unwritten.length > 0 ? STATUS.incomplete : STATUS.done, data: { ...result, dryRun: isPlan }, text, notes };
+    return {
+      status:
+        result.unwritten.length > 0 || result.outside.some(({ how }) => how === 'beside' || how === 'left')
+          ? STATUS.incomplete
+          : STATUS.done,
+      data: { ...result, dryRun: isPlan },
+      text,
+      notes,
+    };
   }
+}
+
+/** Throws USAGE_WRONG where one place is said to be two. */
+function refuseTwice(moved: readonly Moved[]): readonly Moved[] {
+  const twice = moved.find((one, at) => moved.some((other, place) => place > at && other.from === one.from));
+  if (twice === undefined) return moved;
+  throw new AgentError('USAGE_WRONG', `'${twice.from}' is given two places`, { hints: [{ command: 'agent rehome --map OLD=NEW' }] });
 }
 
 function parseMoved(text: string): Moved {
   const at = text.indexOf('=');
   const [from, to] = [text.slice(0, at), text.slice(at + 1)];
-  if (at < 1 || to === '')
+  if (at < 1 || to === '' || from === '/')
     throw new AgentError('USAGE_WRONG', `'${text}' is not OLD=NEW`, { hints: [{ command: 'agent rehome --map /old/place=/new/place' }] });
   return { from, to };
 }

@@ -105,14 +105,7 @@ function compileRule(match: string): RegExp {
 
 /** Checks a profile's data and makes it ready to classify; throws PROFILE_UNKNOWN. */
 export function compileProfile(value: unknown, { isOwn = true }: { readonly isOwn?: boolean } = {}): Profile {
-  if (!profileValid(value)) {
-    const at = profileValid.errors?.[0];
-    throw new AgentError(
-      'PROFILE_UNKNOWN',
-      `this is no profile: ${at === undefined ? 'it' : `'${at.instancePath === '' ? '/' : at.instancePath}' (${at.keyword})`} does not fit schemas/profile.schema.json`,
-      { hints: [{ command: 'agent profile new NAME', effect: 'writes one that fits, to go on from' }] },
-    );
-  }
+  if (!profileValid(value)) throw notFitting(profileValid.errors);
   const data = value as ProfileData;
   for (const { match } of [...(data.relocate ?? []), ...(data.onMove ?? []), ...(data.redo ?? [])]) compileRule(match);
   for (const glob of [...(data.detect ?? []).flat(), ...(data.agents ?? []), ...(data.outside ?? []).flatMap(({ path = '' }) => [path])])
@@ -137,9 +130,23 @@ export function compileProfile(value: unknown, { isOwn = true }: { readonly isOw
   };
 }
 
-/** The profile that data of a user's file goes on from; null where it stands for itself. */
+/** The profile that data of a user's file goes on from; null where it stands for itself. Throws PROFILE_UNKNOWN. */
 export function baseOf(value: unknown): string | null {
-  return profileExtensionValid(value) ? (value as { readonly extends: string }).extends : null;
+  if (typeof value !== 'object' || value === null || !('extends' in value)) return null;
+  if (!profileExtensionValid(value)) throw notFitting(profileExtensionValid.errors);
+  return (value as { readonly extends: string }).extends;
+}
+
+function notFitting(errors: typeof profileValid.errors): AgentError {
+  // The deepest is nearest to the mistake.
+  const at = [...(errors ?? [])].sort((a, b) => b.instancePath.length - a.instancePath.length)[0];
+  const what =
+    at === undefined
+      ? ''
+      : `: ${at.instancePath === '' ? 'the whole' : `'${at.instancePath.slice(1)}'`} (${at.keyword}${at.params === undefined ? '' : ` ${Object.values(at.params).map(String).join(', ')}`})`;
+  return new AgentError('PROFILE_UNKNOWN', `it does not fit schemas/profile.schema.json${what}`, {
+    hints: [{ command: 'agent profile new NAME', effect: 'writes one that fits, to go on from' }],
+  });
 }
 
 type Extension = Partial<Omit<ProfileData, 'format' | 'name'>> & Pick<ProfileData, 'format' | 'name'> & { readonly extends: string };

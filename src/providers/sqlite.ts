@@ -36,9 +36,10 @@ export interface Sqlite {
   facts(path: string, options: { readonly limit: number; readonly settle?: boolean }): Promise<DatabaseFacts | null>;
   /**
    * Changes a database that nobody else has: text of columns is put through `rewrite`, tables are emptied, in one transaction; a
-   * table or column that is not there is passed over. Afterwards it is one file without a log. Throws what SQLite said.
+   * table or column that is not there is passed over. Afterwards it is one file without a log. Gives the tables that had rows and
+   * are emptied or held. Throws what SQLite said.
    */
-  change(path: string, changes: DatabaseChanges): Promise<void>;
+  change(path: string, changes: DatabaseChanges): Promise<readonly string[]>;
   /** Puts the rows of a holder beside a database back into its tables, all or none; throws what SQLite said. */
   giveBack(path: string, holder: string): Promise<void>;
 }
@@ -138,7 +139,11 @@ async function factsOf(
   }
 }
 
-async function change(open: OpenShell, path: string, { columns, rewrite, cleared, held, holder }: DatabaseChanges): Promise<void> {
+async function change(
+  open: OpenShell,
+  path: string,
+  { columns, rewrite, cleared, held, holder }: DatabaseChanges,
+): Promise<readonly string[]> {
   const shell = open({ path, mode: 'write', cwd: dirname(path), limit: WAIT });
   try {
     const known = new Set(
@@ -146,7 +151,11 @@ async function change(open: OpenShell, path: string, { columns, rewrite, cleared
         `SELECT DISTINCT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND ${isPlain('m.name')} AND ${isPlain('c.name')} UNION SELECT name FROM sqlite_schema WHERE type = 'table' AND ${isPlain('name')};`,
       ),
     );
-    const tables = held.filter((one) => known.has(one));
+    const hasRows = async (table: string): Promise<boolean> =>
+      known.has(table) && (await shell.ask(`SELECT EXISTS (SELECT 1 FROM ${quoted(table)});`))[0] === '1';
+    const full = new Set<string>();
+    for (const table of [...held, ...cleared]) if (await hasRows(table)) full.add(table);
+    const tables = held.filter((one) => full.has(one));
     if (tables.length > 0) await shell.ask(`ATTACH ${text(holder)} AS holder;`);
     await shell.ask('BEGIN;');
     for (const column of columns.filter((one) => known.has(one))) {
@@ -168,8 +177,9 @@ async function change(open: OpenShell, path: string, { columns, rewrite, cleared
       await shell.ask(
         `CREATE TABLE IF NOT EXISTS holder.${table} AS SELECT * FROM main.${table} WHERE 0;\nINSERT INTO holder.${table} SELECT * FROM main.${table};\nDELETE FROM main.${table};`,
       );
-    for (const table of cleared.filter((one) => known.has(one))) await shell.ask(`DELETE FROM ${quoted(table)};`);
+    for (const table of cleared.filter((one) => full.has(one))) await shell.ask(`DELETE FROM ${quoted(table)};`);
     await shell.ask('COMMIT;\nPRAGMA wal_checkpoint(TRUNCATE);');
+    return [...full];
   } finally {
     await shell.end();
   }

@@ -235,6 +235,25 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect((await checkpoint(here)).facts.findings.filter(({ subject }) => subject === 'auth.json')).toEqual([]);
   });
 
+  test('whose release was interrupted has it finished by the same command, without an alarm', async () => {
+    const { directory, root, here } = await moved(buildOpenclaw);
+    await rehome(here, NOTHING);
+    let count = 0;
+    const dying = testHost(directory, 'b', {
+      root,
+      before: () => {
+        // After the note was written: the rows are put back by SQLite itself, and the record is not written any more.
+        if (existsSync(join(root, '.perdure/local/release')) && ++count > 1) throw new Error('crash');
+      },
+    });
+    await expect(release(at(dying, root))).rejects.toThrow('crash');
+    await release(here);
+    expect(query(join(root, 'state/openclaw.sqlite'), 'SELECT id FROM delivery_queue_entries; SELECT name FROM cron_jobs;')).toBe(
+      'd1\nmorning',
+    );
+    expect((await status(here)).newest?.facts?.alarms).toEqual([]);
+  });
+
   test('of Enoch has its epoch advanced and its registry untouched', async () => {
     const { old, root, here } = await moved(buildEnoch);
     const epoch = (place: string): unknown => JSON.parse(readFileSync(join(place, '.enoch/daemon_epoch.json'), 'utf8')) as unknown;

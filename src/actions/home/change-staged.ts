@@ -27,6 +27,8 @@ export interface Changed {
   readonly unwritten: readonly Unwritten[];
   /** Those that differ from what is recorded. */
   readonly changed: readonly RelPath[];
+  /** Tables that had rows and are emptied or held. */
+  readonly emptied: readonly { readonly path: RelPath; readonly table: string }[];
 }
 
 /** Changes the staged files of a plan. */
@@ -38,6 +40,7 @@ export async function changeStaged(
   const rewrites: Rewrite[] = [];
   const unwritten: Unwritten[] = [];
   const changed: RelPath[] = [];
+  const emptied: { readonly path: RelPath; readonly table: string }[] = [];
   /** `change` gives how many paths it rewrote, and null where it changed nothing at all. */
   const tried = async (path: RelPath, change: (target: string | Buffer) => Promise<number | null> | number | null): Promise<void> => {
     try {
@@ -58,17 +61,18 @@ export async function changeStaged(
       if (typeof target !== 'string') throw new Error('its name is no text');
       let count = 0;
       const rewrite = (text: string): string => map.rewrite(text, () => count++);
-      await sqlite.change(target, { columns: map.isEmpty ? [] : columns, rewrite, cleared, held, holder: `${target}${HELD}` });
+      const full = await sqlite.change(target, { columns: map.isEmpty ? [] : columns, rewrite, cleared, held, holder: `${target}${HELD}` });
+      emptied.push(...full.map((table) => ({ path, table })));
       const holder = `${path}${HELD}` as RelPath;
       if (held.length > 0 && existsSync(fsPath(staging, holder))) changed.push(holder);
-      return count === 0 && cleared.length === 0 && held.length === 0 ? null : count;
+      return count === 0 && full.length === 0 ? null : count;
     });
   for (const [path, key] of advanced)
     await tried(path, (target) => {
       advance(target, key);
       return 0;
     });
-  return { rewrites, unwritten, changed };
+  return { rewrites, unwritten, changed, emptied };
 }
 
 /** Adds one to the first number of that name in a JSON file, and leaves every other character as it is. */

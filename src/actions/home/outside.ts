@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { finishRoot, stageTree } from '../../install/stage.ts';
 import { syncTree } from '../../install/durable.ts';
@@ -7,43 +7,75 @@ import type { PathMap } from '../../install/relocate/path-map.ts';
 import { rewriteFile } from '../../install/relocate/rewrite-file.ts';
 import type { Facts } from '../../manifest/facts.ts';
 import type { Profile } from '../../profile/profile.ts';
-import { placeOfName } from '../session/outside.ts';
+import { AgentError } from '../../core/errors.ts';
+import { besideOf, cameBeside, isOfHost, outsideOf, placeOfName } from '../session/outside.ts';
+import type { Ports } from '../session/ports.ts';
+import type { HostSession } from '../session/session.ts';
 import type { OpenState } from '../state/open-state.ts';
+import { outsidePages } from '../state/outside-capture.ts';
+import { readFacts } from '../state/read-state.ts';
+import { statesOf } from '../state/revision.ts';
+import type { HomePlace } from './due.ts';
 
-/** Something that lies outside of the root, where it was put; `beside` where something else was in its place. */
+/**
+ * Something that lies outside of the root, where it was put: `beside` where something else was in its place, `replaced` where that was what
+ * this agent had left there, `left` where it is no place of an agent.
+ */
 export interface PlacedOutside {
   readonly name: string;
   readonly path: string;
-  readonly how: 'placed' | 'same' | 'beside';
+  readonly how: 'placed' | 'same' | 'replaced' | 'beside' | 'left';
 }
 
-/** What is appended to the name of what came, where something else is in its place. */
-const CAME = '.perdure-came';
+interface Move {
+  /** Where the state was at home. */
+  readonly from: HomePlace;
+  readonly map: PathMap;
+}
+
+type Root = Facts['roots'][number];
 
 /** What lies outside of the root of a state, and where it belongs here. */
 export function outsidePlaces(
   facts: Facts,
-  { home, map }: { readonly home: string; readonly map: PathMap },
-): readonly { readonly root: Facts['roots'][number]; readonly path: string }[] {
+  { home }: Pick<Ports, 'home'>,
+  { from, map }: Move,
+): readonly { readonly root: Root; readonly path: string }[] {
   return facts.roots
     .filter((one) => one.name !== 'main')
     .map((root) => {
-      const path = placeOfName(root.name, home);
-      return { root, path: root.name.startsWith('~/') ? path : (map.place(path) ?? path) };
+      const old = placeOfName(root.name, from.home);
+      return { root, path: map.place(old) ?? placeOfName(root.name, home) };
     });
 }
 
+/** Throws REHOME_STUCK where something outside has no place to go to, before anything is changed. */
+export function refuseUnplaceable(facts: Facts, ports: Pick<Ports, 'home'>, move: Move): void {
+  for (const { root, path } of outsidePlaces(facts, ports, move)) {
+    let at = dirname(path);
+    while (statOf(at) === null && at !== '/') at = dirname(at);
+    if (statOf(at)?.isDirectory() !== true)
+      throw new AgentError('REHOME_STUCK', `'${root.name}' cannot be put in place at '${path}': '${at}' is no directory`, {
+        hints: [{ command: 'agent rehome --map OLD=NEW', effect: 'with another place for it; nothing was changed' }],
+      });
+  }
+}
+
 /**
- * Puts what lies outside of the root in place: where nothing is there by a rename, and beside it where something else is, which is never
- * written over. Can be done again.
+ * Puts what lies outside of the root in place: where nothing is there, or what this agent itself had left there, by a rename, and
+ * beside it where something else is, which is never written over. Can be done again.
  */
 export async function placeOutside(
+  session: HostSession,
   state: OpenState,
-  profile: Profile,
-  { home, map }: { readonly home: string; readonly map: PathMap },
+  { profile, ...move }: Move & { readonly profile: Profile },
 ): Promise<readonly PlacedOutside[]> {
   const placed: PlacedOutside[] = [];
-  for (const { root, path } of outsidePlaces(state.facts, { home, map })) {
+  for (const { root, path } of outsidePlaces(state.facts, session.ports, move)) {
+    if (isOfHost(path, session.ports)) {
+      placed.push({ name: root.name, path, how: 'left' });
+      continue;
+    }
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const staging = join(dirname(path), `.perdure-${createHash('sha256').update(root.name).digest('hex').slice(0, 12)}`);
     rmSync(staging, { recursive: true, force: true });
@@ -57,10 +89,10 @@ export async function placeOutside(
       };
       await stageTree(tree, staging, { finished: true });
       const from = isDirectory ? staging : join(staging, readdirSync(staging)[0] ?? '');
-      rewriteOutside(from, root.name, { profile, map });
+      rewriteOutside(from, root.name, { profile, map: move.map });
       if (isDirectory) finishRoot(staging, root);
       await syncTree(staging);
-      placed.push(put(from, path, root.name));
+      placed.push({ name: root.name, ...(await put(session, { from, path, name: root.name, profile })) });
     } finally {
       rmSync(staging, { recursive: true, force: true });
     }
@@ -75,16 +107,41 @@ function rewriteOutside(from: string, name: string, { profile, map }: { readonly
       rewriteFile(from, rule.as === 'json' ? { as: 'json', keys: rule.keys ?? null, except: rule.except } : { as: 'text' }, map);
 }
 
-function put(from: string, path: string, name: string): PlacedOutside {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) {
+async function put(
+  session: HostSession,
+  { from, path, name, profile }: { readonly from: string; readonly path: string; readonly name: string; readonly profile: Profile },
+): Promise<Pick<PlacedOutside, 'path' | 'how'>> {
+  if (statOf(path) === null) {
     renameSync(from, path);
-    return { name, path, how: 'placed' };
+    return { path, how: 'placed' };
   }
-  if (isSame(from, path)) return { name, path, how: 'same' };
-  const beside = `${path}${CAME}`;
-  rmSync(beside, { recursive: true, force: true });
-  renameSync(from, beside);
-  return { name, path: beside, how: 'beside' };
+  if (isSame(from, path)) return { path, how: 'same' };
+  if (await isOwnOld(session, profile, name)) {
+    const aside = besideOf(path);
+    renameSync(path, aside);
+    renameSync(from, path);
+    rmSync(aside, { recursive: true, force: true });
+    return { path, how: 'replaced' };
+  }
+  const known = cameBeside(path).find((one) => isSame(from, one));
+  const beside = known ?? besideOf(path);
+  if (known === undefined) renameSync(from, beside);
+  return { path: beside, how: 'beside' };
+}
+
+/** So many states are looked through. */
+const LOOKED = 40;
+
+/** Whether what is in a place is what a state of this agent says of it: it was there before, and nobody changed it since it left. */
+async function isOwnOld(session: HostSession, profile: Profile, name: string): Promise<boolean> {
+  const outside = (await outsideOf(session.ports, session.root, profile)).find((one) => one.name === name && one.captured);
+  if (outside === undefined) return false;
+  const pages = await outsidePages(session, profile, outside);
+  for (const { manifest } of statesOf(session.chain).slice(-LOOKED).reverse()) {
+    const facts = await readFacts(session, manifest);
+    if (facts?.roots.some((one) => one.name === name && one.pages.join() === pages) === true) return true;
+  }
+  return false;
 }
 
 /** Whether two files or directories hold the same names and bytes. */
@@ -96,4 +153,12 @@ function isSame(one: string, other: string): boolean {
   }
   if (a.isSymbolicLink() && b.isSymbolicLink()) return readlinkSync(one) === readlinkSync(other);
   return a.isFile() && b.isFile() && a.size === b.size && readFileSync(one).equals(readFileSync(other));
+}
+
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
 }

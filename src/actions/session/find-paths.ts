@@ -17,7 +17,7 @@ export async function findPaths(
     const pattern = compileGlob(name);
     for (const at of found) {
       if (isPlain) {
-        if (await files.exists(join(directory, at, name))) next.push(join(at, name));
+        if (await files.exists(join(directory, at, name)).catch(() => false)) next.push(join(at, name));
       } else for (const one of await list(files, join(directory, at))) if (pattern.test(one)) next.push(join(at, one));
       if (next.length >= MOST_KEPT) break;
     }

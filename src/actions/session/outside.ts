@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { FileClass, Profile, ProfileData } from '../../profile/profile.ts';
 import { readJson5 } from '../../providers/json5.ts';
@@ -21,23 +21,65 @@ export interface Outside {
 const STAYS: readonly FileClass[] = ['secret', 'host', 'volatile'];
 
 /** What lies outside of a root and belongs to the agent, as far as the profile and the agent's configuration know; in order of names. */
-export async function outsideOf(ports: Pick<Ports, 'files' | 'home'>, root: string, { data }: Profile): Promise<readonly Outside[]> {
+export async function outsideOf(
+  ports: Pick<Ports, 'files' | 'home' | 'hostDirectory'>,
+  root: string,
+  { data }: Profile,
+): Promise<readonly Outside[]> {
   const found = new Map<string, Outside>();
   for (const rule of data.outside ?? []) {
     const { class: kind, about, as = null } = rule;
     for (const path of await pathsOf(ports, root, rule)) {
       // What is within the root is captured, whatever leads to it; and nothing that holds the root is.
       if (`${path}/`.startsWith(`${root}/`) || `${root}/`.startsWith(`${path}/`)) continue;
-      const stat = lstatSync(path, { throwIfNoEntry: false });
-      if (stat === undefined) continue;
+      const stat = look(path);
+      if (stat === null) continue;
       const name = `${nameOf(path, ports.home)}${stat.isDirectory() ? '/' : ''}`;
-      const captured = !STAYS.includes(kind) && (stat.isDirectory() || stat.isFile());
+      const captured = !STAYS.includes(kind) && (stat.isDirectory() || stat.isFile()) && !isOfHost(path, ports);
       if (!found.has(name)) found.set(name, { name, path, class: kind, about, as, captured });
     }
   }
   const all = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   // What lies within another one is captured with that.
   return all.filter((one) => !all.some((other) => other !== one && other.captured && one.path.startsWith(`${other.path}/`)));
+}
+
+/** What belongs to the system or to this account as a whole: a config that names it does not make it part of an agent. */
+export function isOfHost(path: string, { home, hostDirectory }: Pick<Ports, 'home' | 'hostDirectory'>): boolean {
+  const within = (inner: string, outer: string): boolean => `${inner}/`.startsWith(outer === '/' ? '/' : `${outer}/`);
+  const own = ['.ssh', '.gnupg', '.aws', '.kube', '.password-store', '.config/age', '.config/perdure'].map((name) => join(home, name));
+  const closed = ['/proc', '/sys', '/dev', '/etc', '/boot', '/usr', '/bin', '/sbin', '/lib', '/run', hostDirectory, ...own];
+  return closed.some((one) => within(path, one)) || [home, hostDirectory].some((one) => within(one, path));
+}
+
+/** What is appended to the name of what came to a place where something else is. */
+const CAME = '.perdure-came';
+
+/** Where what comes to a place goes where something else is in it: a name beside it that is free. */
+export function besideOf(path: string): string {
+  for (let number = 1; ; number++) {
+    const name = `${path}${CAME}${number === 1 ? '' : `-${String(number)}`}`;
+    if (look(name) === null) return name;
+  }
+}
+
+/** What came to a place and lies beside it, until a person compares the two. */
+export function cameBeside(path: string): readonly string[] {
+  try {
+    const names = readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}${CAME}`));
+    return names.sort().map((name) => join(dirname(path), name));
+  } catch {
+    return [];
+  }
+}
+
+/** What is there; null where there is nothing, or nothing that this account may look at. */
+function look(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** Where a root of a state that lies outside would lie on a host with this home directory. */

@@ -35,7 +35,13 @@ export async function ownProfile(places: ProfilePlaces, path: string, depth = 0)
   if (bytes === null)
     throw new AgentError('PROFILE_UNKNOWN', `there is no profile file '${path}'`, { hints: [{ command: 'agent profile list' }] });
   const value = parseJson(bytes.toString('utf8'));
-  const base = baseOf(value);
+  const base = ((): string | null => {
+    try {
+      return baseOf(value);
+    } catch (error) {
+      throw explained(error, path);
+    }
+  })();
   if (depth > DEPTH)
     throw new AgentError('PROFILE_UNKNOWN', `the profile '${path}' goes on from itself`, { hints: [{ command: 'agent profile list' }] });
   try {
@@ -57,14 +63,14 @@ function explained(error: unknown, path: string): unknown {
   });
 }
 
-/** The profile whose layout a directory has, a user's own before one of the program's, and by which names; `generic` where it has none. */
+/** The profile whose layout a directory has, a user's own in place of one of the program's that has its name, and by which names; `generic` where it has none. */
 export async function detectProfile(
   places: ProfilePlaces,
   directory: string,
 ): Promise<{ readonly profile: Profile; readonly by: readonly string[] }> {
   let best: { readonly profile: Profile; readonly by: readonly string[] } | null = null;
   const own = await ownNames(places);
-  for (const name of new Set([...own, ...BUILT_IN_NAMES])) {
+  for (const name of BUILT_IN_NAMES) {
     // One of a user's own that is none is not taken; profile list tells why.
     const profile = own.includes(name) ? await namedProfile(places, name).catch(() => null) : await loadProfile(name);
     if (profile === null) continue;

@@ -55,7 +55,7 @@ export async function alarmsOf(
   const raised = [
     ...(await memoryAlarms(compareTrees(sideOf(previous), after), { before: sideOf(previous).get, after: found.get })),
     ...databaseAlarms(previous.facts.databases ?? [], found.databases, profile),
-    ...outsideAlarms(previous.facts, found.outside),
+    ...(await outsideAlarms(previous, found)),
     ...governedAlarms(previous.facts, { classes }, profile.data),
   ];
   const undeclared = (alarm: Finding): boolean => !declared.some((one) => SETTLED_BY[alarm.code] === one);
@@ -66,19 +66,33 @@ export async function alarmsOf(
   for (const alarm of previous.facts.alarms)
     if (
       undeclared(alarm) &&
-      !(await cameBack(alarm, after, found.databases)) &&
+      !(await cameBack(alarm, after, found)) &&
       !fresh.some((one) => one.code === alarm.code && one.subject === alarm.subject)
     )
       kept.push(alarm);
   return { fresh, open: [...kept, ...fresh] };
 }
 
-/** What lay outside of the root, belonged to the agent, and is gone. */
-function outsideAlarms({ roots }: Facts, outside: OutsideCapture): readonly Finding[] {
-  const now = new Set(outside.roots.map((one) => one.name));
-  return roots
-    .filter((one) => one.name !== 'main' && !now.has(one.name))
-    .map((one) => ({ code: 'MEMORY_VANISHED', subject: one.name, next: 'agent checkpoint --declare memory-repair -m TEXT' }));
+/** What lay outside of the root, belonged to the agent, and is gone, or lost memory. */
+async function outsideAlarms(previous: OpenState, { outside, get }: Found): Promise<readonly Finding[]> {
+  const alarms: Finding[] = [];
+  for (const before of previous.facts.roots.filter((one) => one.name !== 'main')) {
+    const now = outside.roots.find((one) => one.name === before.name);
+    const side = sideOf(previous);
+    if (now === undefined)
+      alarms.push({ code: 'MEMORY_VANISHED', subject: before.name, next: 'agent checkpoint --declare memory-repair -m TEXT' });
+    else if (now.pages.join() !== before.pages.join()) {
+      const changes = compareTrees({ pages: before.pages, get: side.get }, { pages: now.pages, get });
+      const raised = await memoryAlarms(changes, { before: side.get, after: get });
+      alarms.push(...raised.map((one) => ({ ...one, subject: inRoot(before.name, one.subject) })));
+    }
+  }
+  return alarms;
+}
+
+/** How a path of a root outside is spoken of. */
+function inRoot(name: string, path: string): string {
+  return name.endsWith('/') ? `${name}${path}` : name;
 }
 
 /** Secrets that the state before has and this tree lacks: lost, or never supplied after a move. */
@@ -152,7 +166,10 @@ export async function factsOf(
 
 /** Whether a state is whole: nothing unreadable or in motion, no database that may not open, no secret lost. */
 export function isWhole(facts: Facts): boolean {
-  return facts.coverage.complete && !facts.findings.some((one) => UNCOPIED.has(one.code) || one.code === 'SECRET_MISSING');
+  return (
+    facts.coverage.complete &&
+    !facts.findings.some((one) => UNCOPIED.has(one.code) || one.code === 'SECRET_MISSING' || one.code === 'OUTSIDE_UNMERGED')
+  );
 }
 
 async function bodyOf({ root }: HostSession, { data }: Profile): Promise<BodyFacts | null> {
@@ -175,12 +192,16 @@ async function identityVersionOf({ root, ports }: HostSession, { data }: Profile
 }
 
 /** A memory file that is there again, with something in it, needs no declaration. */
-async function cameBack(alarm: Finding, after: TreeSide, databases: readonly DatabaseRecord[]): Promise<boolean> {
+async function cameBack(alarm: Finding, after: TreeSide, { databases, outside }: Found): Promise<boolean> {
   if (alarm.code === 'TABLE_EMPTIED')
     return databases.some(({ path, tables }) => tables.some(({ name, rows }) => rows > 0 && tableSubject(path, name) === alarm.subject));
   if (alarm.code !== 'MEMORY_VANISHED' && alarm.code !== 'MEMORY_EMPTIED') return false;
+  const root = outside.roots.find((one) => alarm.subject === one.name || (one.name.endsWith('/') && alarm.subject.startsWith(one.name)));
+  if (root?.name === alarm.subject) return true;
   // What was shown for a name that is not UTF-8 is no name; such an alarm waits for its declaration.
   if (alarm.subject.includes('\\')) return false;
-  const entry = await findEntry(after.pages, pathFromNames(alarm.subject.split('/')), after.get);
+  const path = root === undefined ? alarm.subject : alarm.subject.slice(root.name.length);
+  if (root === undefined && /^[~/]/.test(path)) return false;
+  const entry = await findEntry(root?.pages ?? after.pages, pathFromNames(path.split('/')), after.get);
   return entry?.type === 'file' && entry.size !== '0';
 }

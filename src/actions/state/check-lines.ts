@@ -34,6 +34,8 @@ const FINDING_STATUS: Readonly<Record<string, number>> = {
   TREE_DIFFERS: STATUS.differs,
   SQLITE_RAW: STATUS.incomplete,
   DATABASE_LOCKED: STATUS.incomplete,
+  OUTSIDE_UNMERGED: STATUS.incomplete,
+  SECRET_OUTSIDE: STATUS.done,
   STALE: STATUS.stale,
   FORKED: STATUS.stale,
   ALARM_OPEN: STATUS.done,

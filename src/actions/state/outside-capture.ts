@@ -13,7 +13,7 @@ import type { PutChunk } from '../../manifest/tree.ts';
 import type { Classification, Profile } from '../../profile/profile.ts';
 import { movedFrom, placeHere } from '../home/due.ts';
 import { readFacts } from './read-state.ts';
-import { outsideOf, type Outside } from '../session/outside.ts';
+import { cameBeside, outsideOf, type Outside } from '../session/outside.ts';
 import type { HostSession } from '../session/session.ts';
 
 /** What lies outside of the root and was captured with it. */
@@ -26,7 +26,8 @@ export interface OutsideCapture {
 }
 
 interface Sink {
-  readonly store: () => Promise<ContentStores>;
+  /** Absent in a check, which writes nothing. */
+  readonly store?: () => Promise<ContentStores>;
   readonly putTree: PutChunk;
 }
 
@@ -40,14 +41,22 @@ export async function captureOutside(
   { isHome, ...sink }: Sink & { readonly isHome: boolean },
 ): Promise<OutsideCapture> {
   const { manifest } = session.state;
-  const facts = manifest === null || isHome ? null : await readFacts(session, manifest);
-  if (facts !== null && movedFrom(facts, placeHere(session), profile) !== null)
+  const facts = manifest === null ? null : await readFacts(session, manifest);
+  if (facts !== null && !isHome && movedFrom(facts, placeHere(session), profile) !== null)
     return { roots: facts.roots.filter((one) => one.name !== 'main'), counter: newCounter(), findings: [], end: () => undefined };
   const roots: Facts['roots'][number][] = [];
   const findings: Finding[] = [];
   let counter = newCounter();
   const ends: ((manifest: Digest | null) => void)[] = [];
   for (const outside of (await outsideOf(session.ports, session.root, profile)).filter((one) => one.captured)) {
+    const before = facts?.roots.find((one) => one.name === outside.name);
+    const [came] = cameBeside(outside.path);
+    if (came !== undefined && before !== undefined) {
+      // Which of the two is right only a person knows: what is in place does not take the other's.
+      roots.push(before);
+      findings.push({ code: 'OUTSIDE_UNMERGED', subject: outside.name, next: `compare ${came} with what is in place, and remove one` });
+      continue;
+    }
     const done = await captureOne(session, { outside, profile, sink });
     ends.push(done.end);
     roots.push(done.root);
@@ -62,6 +71,20 @@ export async function captureOutside(
       for (const end of ends) end(manifest);
     },
   };
+}
+
+/** Roots outside that are not what was recorded, by name. Writes nothing. */
+export async function outsideChanges(session: HostSession, profile: Profile, facts: Facts): Promise<readonly string[]> {
+  const { roots } = await captureOutside(session, profile, { isHome: false, putTree: () => Promise.resolve() });
+  const before = new Map(facts.roots.filter((one) => one.name !== 'main').map((one) => [one.name, one.pages.join()]));
+  const now = new Map(roots.map((one) => [one.name, one.pages.join()]));
+  return [...new Set([...before.keys(), ...now.keys()])].filter((name) => before.get(name) !== now.get(name)).sort();
+}
+
+/** The pages of something outside as it lies there; nothing is stored. */
+export async function outsidePages(session: HostSession, profile: Profile, outside: Outside): Promise<string> {
+  const sink = { putTree: () => Promise.resolve() };
+  return (await captureOne(session, { outside, profile, sink })).root.pages.join();
 }
 
 async function captureOne(
@@ -79,7 +102,7 @@ async function captureOne(
   const own = classifier(outside, profile);
   const indexPath = join(control, 'local', 'index', `outside-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`);
   const index = state.manifest === null ? null : ScanIndexReader.open(indexPath, { manifest: state.manifest, profile: profile.digest });
-  const newIndex = new ScanIndexWriter(indexPath, profile.digest, index);
+  const newIndex = sink.store === undefined ? null : new ScanIndexWriter(indexPath, profile.digest, index);
   const { processes, clock, threads, sqlite } = ports;
   const live = isDirectory ? liveDatabases({ root, profile: own, processes }) : [];
   const copies = new DatabaseCopies(
@@ -87,7 +110,7 @@ async function captureOne(
     live,
   );
   try {
-    await copies.cut(index === null ? null : state.manifest);
+    if (newIndex !== null) await copies.cut(index === null ? null : state.manifest);
     const found = await scan({
       rootName: name,
       root,
@@ -97,7 +120,7 @@ async function captureOne(
       threads,
       index,
       newIndex,
-      databases: copies,
+      databases: newIndex === null ? { live: new Set(live) } : copies,
       ...sink,
     });
     const left = found.counter.host;
@@ -117,12 +140,12 @@ async function captureOne(
             ]),
       ],
       end: (manifest) => {
-        newIndex.end(manifest === null ? null : { manifest, secrets: 0 });
+        newIndex?.end(manifest === null ? null : { manifest, secrets: 0 });
         if (manifest !== null) copies.note(manifest);
       },
     };
   } catch (error) {
-    newIndex.end(null);
+    newIndex?.end(null);
     throw error;
   } finally {
     index?.close();

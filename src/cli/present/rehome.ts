@@ -45,7 +45,10 @@ function doneLines({ rewrites, renames, outside, dropped, held, advanced, cleare
       rewrites.map(({ path, count: paths }) => `  ${isPlan ? 'looked through' : `${count(paths, 'path')} rewritten`}: ${path}`),
       SHOWN,
     ),
-    ...renames.map((one) => `  renamed: ${one.from} to ${one.to}`),
+    ...firstLines(
+      renames.map((one) => `  renamed: ${one.from} to ${one.to}`),
+      SHOWN,
+    ),
     ...outside.map(({ path, how }) => `  ${HOW[how](isPlan)}: ${path}`),
     ...dropped.map(({ path, about }) => `  dropped: ${path} (${about})`),
     ...held.map(({ path, about }) => `  held: ${path} (${about})`),
@@ -55,7 +58,9 @@ function doneLines({ rewrites, renames, outside, dropped, held, advanced, cleare
 }
 
 const HOW = {
-  placed: (isPlan: boolean) => (isPlan ? 'to be put in place, where nothing is' : 'put in place'),
+  placed: (isPlan: boolean) => (isPlan ? 'to be put in place, or beside what is there' : 'put in place'),
   same: () => 'there already',
+  replaced: () => 'put in place of what it had left there',
+  left: () => 'not put in place, which is no place of an agent (agent show HEAD:NAME gives it)',
   beside: () => 'something else is in its place, so it came beside it',
 } as const;
