@@ -56,7 +56,7 @@ export function refuseUnplaceable(facts: Facts, ports: Pick<Ports, 'home'>, move
     while (statOf(at) === null && at !== '/') at = dirname(at);
     if (statOf(at)?.isDirectory() !== true)
       throw new AgentError('REHOME_STUCK', `'${root.name}' cannot be put in place at '${path}': '${at}' is no directory`, {
-        hints: [{ command: 'agent rehome --map OLD=NEW', effect: 'with another place for it; nothing was changed' }],
+        hints: [{ command: 'agent rehome --map /old/place=/new/place', effect: 'with another place for it; nothing was changed' }],
       });
   }
 }
