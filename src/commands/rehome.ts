@@ -43,7 +43,9 @@ export default class Rehome extends AgentCommand {
 function refuseTwice(moved: readonly Moved[]): readonly Moved[] {
   const twice = moved.find((one, at) => moved.some((other, place) => place > at && other.from === one.from));
   if (twice === undefined) return moved;
-  throw new AgentError('USAGE_WRONG', `'${twice.from}' is given two places`, { hints: [{ command: 'agent rehome --map /old/place=/new/place' }] });
+  throw new AgentError('USAGE_WRONG', `'${twice.from}' is given two places`, {
+    hints: [{ command: 'agent rehome --map /old/place=/new/place' }],
+  });
 }
 
 function parseMoved(text: string): Moved {
