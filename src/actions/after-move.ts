@@ -7,6 +7,7 @@ import { sidecarsOf } from '../manifest/sidecars.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { HELD, type Profile } from '../profile/profile.ts';
 import { runCommand } from '../providers/commands.ts';
+import { SKIPPED } from '../providers/sqlite.ts';
 import { movedFrom, placeHere } from './home/due.ts';
 import type { CheckLine } from './state/check-lines.ts';
 import { compareLive } from './state/live-tree.ts';
@@ -115,7 +116,12 @@ async function databaseLine({ ports, root }: HostSession, { databases = [] }: Fa
     // One with a log is not opened: that would bring the log to its end.
     if (live.has(path) || sidecarsOf(path).some((one) => existsSync(join(root, one)))) inUse++;
     else {
-      const fault = faultOf(record, existsSync(join(root, path)) ? await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT }) : null);
+      const fault = faultOf(
+        record,
+        existsSync(join(root, path))
+          ? await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT, brief: record.check === SKIPPED })
+          : null,
+      );
       if (fault !== null) faults.push(fault);
     }
   }
@@ -129,11 +135,11 @@ async function databaseLine({ ports, root }: HostSession, { databases = [] }: Fa
 
 function faultOf(record: DatabaseRecord, now: Omit<DatabaseRecord, 'path'> | null): string | null {
   if (now === null) return `'${record.path}' does not open`;
-  if (now.check !== 'ok') return `'${record.path}': ${now.check}`;
+  if (now.check !== 'ok' && now.check !== SKIPPED) return `'${record.path}': ${now.check}`;
   if (now.userVersion < record.userVersion)
     return `'${record.path}' has an older schema (${String(now.userVersion)}, recorded ${String(record.userVersion)})`;
   const rows = new Map(now.tables.map((table) => [table.name, table.rows]));
-  const lost = record.tables.find((table) => (rows.get(table.name) ?? 0) < table.rows);
+  const lost = record.tables.find((table) => !rows.has(table.name) || (rows.get(table.name) ?? 0) < (table.rows ?? 0));
   return lost === undefined ? null : `'${record.path}': the table ${lost.name} has fewer rows than were recorded`;
 }
 

@@ -69,6 +69,11 @@ export async function memoryAlarms(
 const FLOWING =
   /(^|_)(queues?|jobs?|cron|schedules?|inbox|outbox|offsets?|cursors?|leases?|locks?|caches?|tmp|temp|pending|fts\d*|logs?)(_|$)/i;
 
+/** Whether a table has no row, or is gone; one whose rows were not counted is there. */
+function isEmpty(tables: ReadonlyMap<string, number | undefined>, name: string): boolean {
+  return !tables.has(name) || tables.get(name) === 0;
+}
+
 /** How an alarm names a table. */
 export function tableSubject(path: string, table: string): string {
   return `${path}: table ${table}`;
@@ -88,7 +93,7 @@ export function databaseAlarms(
       // A database that is gone is told as a file.
       if (left === undefined || (kind !== 'memory' && kind !== 'workflow') || flags.some((flag) => EMPTYING.includes(flag))) return [];
       return tables
-        .filter(({ name, rows }) => rows > 0 && !FLOWING.test(name) && (left.get(name) ?? 0) === 0)
+        .filter(({ name, rows }) => rows !== undefined && rows > 0 && !FLOWING.test(name) && isEmpty(left, name))
         .map(({ name }): Finding => ({
           code: 'TABLE_EMPTIED',
           subject: tableSubject(path, name),

@@ -27,7 +27,7 @@ export interface BodyFacts {
 export interface DatabaseRecord {
   readonly path: string;
   readonly userVersion: number;
-  readonly tables: readonly { readonly name: string; readonly rows: number }[];
+  readonly tables: readonly { readonly name: string; readonly rows?: number }[];
   readonly check: string;
 }
 

@@ -5,9 +5,9 @@ import { moduleShell, programShell, type OpenShell } from './sqlite-shell.ts';
 export interface DatabaseFacts {
   /** `PRAGMA user_version`: the schema's version, as the program that owns it counts. */
   readonly userVersion: number;
-  /** Ordinary tables by name, with their rows. */
-  readonly tables: readonly { readonly name: string; readonly rows: number }[];
-  /** `ok`, or the first thing that `PRAGMA quick_check` says. */
+  /** Ordinary tables by name, with their rows, where they were counted. */
+  readonly tables: readonly { readonly name: string; readonly rows?: number }[];
+  /** `ok`, the first thing that `PRAGMA quick_check` says, or `skipped`. */
   readonly check: string;
 }
 
@@ -33,7 +33,7 @@ export interface Sqlite {
    * Reads the facts of a database that nobody writes, null where it cannot be read. Takes no lock, makes no file and looks at none beside
    * it, unless `settle`: then the log that lies beside it is brought to its end, which only a copy may have done to it.
    */
-  facts(path: string, options: { readonly limit: number; readonly settle?: boolean }): Promise<DatabaseFacts | null>;
+  facts(path: string, options: FactsOptions): Promise<DatabaseFacts | null>;
   /**
    * Changes a database that nobody else has: text of columns is put through `rewrite`, tables are emptied, in one transaction; a
    * table or column that is not there is passed over. Afterwards it is one file without a log. Gives the tables that had rows and
@@ -42,6 +42,13 @@ export interface Sqlite {
   change(path: string, changes: DatabaseChanges): Promise<readonly string[]>;
   /** Puts the rows of a holder beside a database back into its tables, all or none; throws what SQLite said. */
   giveBack(path: string, holder: string): Promise<void>;
+}
+
+/** How a database is looked into; `brief` neither checks it nor counts its rows, each of which reads all of it. */
+interface FactsOptions {
+  readonly limit: number;
+  readonly settle?: boolean;
+  readonly brief?: boolean;
 }
 
 /** What is changed in a database. */
@@ -58,6 +65,8 @@ interface DatabaseChanges {
 
 /** So many databases are open at a time: each is a process. */
 const AT_ONCE = 32;
+/** What stands for the check of a database that was not checked. */
+export const SKIPPED = 'skipped';
 /** The application id of a database that holds rows of another one: 'pdrh'. */
 export const HOLDER = 0x70647268;
 /** Milliseconds to wait for a lock on a database that nobody else has. */
@@ -120,15 +129,21 @@ function isPlain(column: string): string {
 async function factsOf(
   open: OpenShell,
   path: string,
-  { limit, settle = false }: { readonly limit: number; readonly settle?: boolean },
+  { limit, settle = false, brief = false }: FactsOptions,
 ): Promise<DatabaseFacts | null> {
   const shell = open({ path, mode: settle ? 'write' : 'look', cwd: dirname(path), limit });
   try {
-    const [version, check = 'no answer'] = await shell.ask('PRAGMA user_version;\nPRAGMA quick_check(1);');
+    const [version, check = brief ? SKIPPED : 'no answer'] = await shell.ask(
+      `PRAGMA user_version;${brief ? '' : '\nPRAGMA quick_check(1);'}`,
+    );
     const names = await shell.ask(
       `SELECT json_quote(name) FROM sqlite_schema WHERE type = 'table' AND ${isPlain('name')} AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name LIMIT ${String(MOST_TABLES)};`,
     );
     const tables = names.map((name) => JSON.parse(name) as string);
+    if (brief)
+      return Number.isSafeInteger(Number(version))
+        ? { userVersion: Number(version), tables: tables.map((name) => ({ name })), check }
+        : null;
     const rows = (await shell.ask(tables.map((name) => `SELECT count(*) FROM ${quoted(name)};`).join('\n'))).map(Number);
     if (rows.length !== tables.length || ![Number(version), ...rows].every(Number.isSafeInteger)) return null;
     return { userVersion: Number(version), tables: tables.map((name, at) => ({ name, rows: rows[at] ?? 0 })), check };

@@ -194,7 +194,7 @@ async function identityVersionOf({ root, ports }: HostSession, { data }: Profile
 /** A memory file that is there again, with something in it, needs no declaration. */
 async function cameBack(alarm: Finding, after: TreeSide, { databases, outside }: Found): Promise<boolean> {
   if (alarm.code === 'TABLE_EMPTIED')
-    return databases.some(({ path, tables }) => tables.some(({ name, rows }) => rows > 0 && tableSubject(path, name) === alarm.subject));
+    return databases.some(({ path, tables }) => tables.some(({ name, rows }) => rows !== 0 && tableSubject(path, name) === alarm.subject));
   if (alarm.code !== 'MEMORY_VANISHED' && alarm.code !== 'MEMORY_EMPTIED') return false;
   const root = outside.roots.find((one) => alarm.subject === one.name || (one.name.endsWith('/') && alarm.subject.startsWith(one.name)));
   if (root?.name === alarm.subject) return true;

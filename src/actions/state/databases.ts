@@ -4,6 +4,7 @@ import { liveDatabases } from '../../capture/databases/live.ts';
 import { showName, type RelPath } from '../../core/name.ts';
 import type { DatabaseRecord, Facts, Finding } from '../../manifest/facts.ts';
 import type { Profile } from '../../profile/profile.ts';
+import { SKIPPED } from '../../providers/sqlite.ts';
 import type { Session } from '../session/session.ts';
 
 /** Milliseconds that a database may stay locked before it is taken as it lies there. */
@@ -70,8 +71,10 @@ const UNREADABLE = 'SQLite cannot read it';
 /** What is to be told of databases: damage, and that there is no table. */
 export function databaseFindings(databases: readonly DatabaseRecord[]): readonly Finding[] {
   return databases.flatMap(({ path, check, tables }): Finding[] => [
-    ...(check === 'ok' ? [] : [{ code: 'DATABASE_DAMAGED', subject: path, next: `sqlite3 COPY .recover   # ${check.slice(0, 80)}` }]),
-    ...(check === 'ok' && tables.length === 0 ? [{ code: 'DATABASE_TABLELESS', subject: path }] : []),
+    ...(check === 'ok' || check === SKIPPED
+      ? []
+      : [{ code: 'DATABASE_DAMAGED', subject: path, next: `sqlite3 COPY .recover   # ${check.slice(0, 80)}` }]),
+    ...((check === 'ok' || check === SKIPPED) && tables.length === 0 ? [{ code: 'DATABASE_TABLELESS', subject: path }] : []),
   ]);
 }
 

@@ -81,11 +81,12 @@ export class DatabaseCopies implements OpenDatabases {
     const sqlite = await this.#place.sqlite();
     if (sqlite === null) return null;
     const copy = await this.#taken.get(path);
-    if (copy !== undefined) return 'stat' in copy ? sqlite.facts(copy.path, { limit }) : null;
+    if (copy !== undefined) return 'stat' in copy ? sqlite.facts(copy.path, { limit, brief: copy.stat.size > LARGE }) : null;
     const target = fsPath(root, path);
     if (typeof target !== 'string') return null;
     const logs = sidecarsOf(path).filter((one) => !one.endsWith('-shm') && sizeOf(fsPath(root, one)) > 0);
-    if (logs.length === 0) return sqlite.facts(target, { limit });
+    const brief = sizeOf(target) > LARGE;
+    if (logs.length === 0 || brief) return sqlite.facts(target, { limit, brief });
     // What a crash left is brought to its end in a copy.
     const to = this.#name();
     copyFileSync(target, to);
@@ -145,6 +146,9 @@ export class DatabaseCopies implements OpenDatabases {
     return 'units' in value && typeof value.units === 'object' ? { ...value.units } : {};
   }
 }
+
+/** A larger database is not read once more to be checked and counted. */
+const LARGE = 128 * 1024 * 1024;
 
 const NO_PROGRAM: CopyFailure = { locked: false, message: 'there is no sqlite3' };
 
