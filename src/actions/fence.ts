@@ -9,7 +9,7 @@ import { capture, type CheckpointResult } from './checkpoint.ts';
 import { liveGuards, setDrainDeadline, sweepGuards, type GuardNote } from './guarded/guards.ts';
 import { endGuard } from './guarded/guard-end.ts';
 import type { Custodian } from './custodian/custodian.ts';
-import { outsideOf } from './session/outside.ts';
+import { disableUnits, type Units } from './home/units.ts';
 import { runHooks, type HookOutcome } from './hooks.ts';
 import { started } from './resume.ts';
 import { openState } from './state/open-state.ts';
@@ -44,8 +44,8 @@ export interface FenceResult {
   readonly offeredTo: string | null;
   /** What became of the profile's stop commands. */
   readonly hooks: HookOutcome;
-  /** Units of this host by which it would be started again. */
-  readonly units: readonly string[];
+  /** Units of this host by which it is started. */
+  readonly units: Units;
 }
 
 /** What a fence would meet. */
@@ -84,6 +84,7 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
     try {
       const ended = await stopGuards(fenced, options.drain);
       const hooks = options.noStop === true ? ('none' as const) : await runHooks(fenced, 'stop');
+      const units = await disableUnits(fenced, await readProfile(fenced));
       const activity = await quiet(fenced);
       const done = await capture(fenced, {});
       if (target !== null) refuseAlarms(session, done.facts.alarms);
@@ -95,7 +96,7 @@ export async function fence(ports: Ports, options: FenceOptions): Promise<FenceR
         unseen: activity.unseen,
         offeredTo: target?.label ?? null,
         hooks,
-        units: await unitsOf(fenced),
+        units,
       };
     } catch (error) {
       // What refuses half-way resumes by itself: an agent that nobody may run is worse than one that was not fenced.
@@ -124,13 +125,8 @@ function alreadyOffered(session: Session, { to }: FenceOptions): FenceResult | n
     unseen: 0,
     offeredTo: hostLabel(session, key),
     hooks: 'none',
-    units: [],
+    units: { disabled: [], left: [] },
   };
-}
-
-async function unitsOf(session: HostSession): Promise<readonly string[]> {
-  const outside = await outsideOf(session.ports, session.root, await readProfile(session));
-  return outside.map(({ path }) => path).filter((path) => /\.(service|timer|plist)$/.test(path));
 }
 
 async function stopGuards(session: HostSession, drain: number): Promise<readonly GuardNote[]> {

@@ -6,6 +6,7 @@ import { runHooks, type HookOutcome } from './hooks.ts';
 import type { Ports } from './session/ports.ts';
 import { assertMay } from './session/may.ts';
 import type { HostSession } from './session/session.ts';
+import { enableUnits } from './home/units.ts';
 import { moveNote, noteMoved, placeHere } from './home/due.ts';
 import { readProfile } from './session/root-profile.ts';
 import { readFacts } from './state/read-state.ts';
@@ -25,6 +26,8 @@ export interface ResumeResult {
   readonly recorded: boolean;
   /** What became of the profile's start commands. */
   readonly hooks: HookOutcome;
+  /** Units that a fence had disabled, and that are enabled again. */
+  readonly units: readonly string[];
 }
 
 /**
@@ -35,7 +38,7 @@ export async function resume(ports: Ports, { assert, reason }: ResumeOptions): P
   const action = assert === undefined ? 'resume' : assert === 'here' ? 'resume-here' : 'accept-loss';
   const opened = assertMay(await openSettled(ports), action);
   if (assert !== 'accept-loss' && decide(opened.state, opened.view, 'act').allowed)
-    return { session: opened, recorded: false, hooks: 'none' };
+    return { session: opened, recorded: false, hooks: 'none', units: [] };
   if (assert !== undefined && (reason === undefined || reason.trim() === ''))
     throw new AgentError('ASSERTION_UNCONFIRMED', 'what you assert is signed with your reason, and none is given', {
       hints: [{ command: `agent resume --${assert} --yes --reason TEXT`, effect: 'TEXT is sealed into the ledger' }],
@@ -57,5 +60,6 @@ export async function resume(ports: Ports, { assert, reason }: ResumeOptions): P
 export async function started(session: HostSession): Promise<ResumeResult> {
   // What came from elsewhere does not start before it is at home here.
   const isMoved = (await moveNote(session).read()) !== null;
-  return { session, recorded: true, hooks: isMoved ? 'moved' : await runHooks(session, 'start') };
+  if (isMoved) return { session, recorded: true, hooks: 'moved', units: [] };
+  return { session, recorded: true, hooks: await runHooks(session, 'start'), units: await enableUnits(session) };
 }

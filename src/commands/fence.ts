@@ -80,7 +80,10 @@ export default class Fence extends AgentCommand {
     };
     const notes = [
       ...hookNotes(hooks, 'stop'),
-      ...units.map((path) => `would start it again on this host: ${path}\nnext: ${disabling(path)}   # agent resume does not undo that`),
+      ...units.disabled.map((unit) => `disabled and stopped here: ${unit}; agent resume enables it again`),
+      ...units.left.map(
+        (path) => `would start it again on this host: ${path}\nnext: ${disabling(path)}   # or: agent profile allow, before the fence`,
+      ),
       ...(unseen === 0 ? [] : [`not looked at: ${count(unseen, 'process', 'processes')} of other accounts that might write here`]),
     ];
     return { status: unseen === 0 ? STATUS.done : STATUS.incomplete, data, text: fenceText(result), notes };

@@ -37,14 +37,14 @@ export default class Resume extends AgentCommand {
         command: `agent resume --${assert}`,
       });
     }
-    const { session, recorded, hooks } = await resume(ports, { assert, reason });
+    const { session, recorded, hooks, units } = await resume(ports, { assert, reason });
     const text = recorded
       ? `${session.name} may act here again (epoch ${String(session.state.epoch)}, record ${String(session.state.seq)})`
       : `${session.name} may act here already`;
     return {
-      data: { recorded, seq: session.state.seq, epoch: session.state.epoch, hooks },
+      data: { recorded, seq: session.state.seq, epoch: session.state.epoch, hooks, units },
       text: `${text}\n`,
-      notes: hookNotes(hooks, 'start'),
+      notes: [...hookNotes(hooks, 'start'), ...units.map((unit) => `enabled and started again: ${unit}`)],
     };
   }
 }
