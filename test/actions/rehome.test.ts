@@ -32,6 +32,7 @@ import { buildClaudeCode } from '../support/layouts/claude-code.ts';
 import { buildCodex } from '../support/layouts/codex.ts';
 import { buildEnoch } from '../support/layouts/enoch.ts';
 import { buildHermes } from '../support/layouts/hermes.ts';
+import { buildLetta } from '../support/layouts/letta.ts';
 import { buildOpenclaw } from '../support/layouts/openclaw.ts';
 import { slugOf } from '../../src/install/relocate/path-map.ts';
 import { has } from '../support/tools.ts';
@@ -59,6 +60,7 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     ['claude-code', 'new', buildClaudeCode],
     ['codex', 'old', buildCodex],
     ['codex', 'new', buildCodex],
+    ['letta', 'new', buildLetta],
     ['enoch', 'old', buildEnoch],
     ['enoch', 'new', buildEnoch],
   ] as const)('of %s is found out, does not run before it is at home, and is then (%s)', async (profile, era, build) => {
