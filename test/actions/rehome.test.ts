@@ -287,7 +287,7 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
   });
 
   test('is at home after a crash at any change of the control directory, and the same command again', async () => {
-    for (let crashAt = 1, crashed = true; crashed; crashAt += 9) {
+    for (let crashAt = 1, crashed = true; crashed; crashAt += 16) {
       const { directory, root, here } = await moved(buildCodex, { era: 'old' });
       let count = 0;
       const dying = testHost(directory, 'b', {
