@@ -159,7 +159,7 @@ async function programLine({ host, root }: HostSession, { data, digest }: Profil
   const commands = data.wake ?? [];
   if (commands.length === 0) return { name, ok: true, text: 'the profile has no command of the agent to ask' };
   if (!host.allowed.includes(digest))
-    return { name, ok: false, text: `not asked ('${commands.map((one) => one.join(' ')).join("', '")}'), until: agent profile allow` };
+    return { name, ok: true, text: `not asked ('${commands.map((one) => one.join(' ')).join("', '")}'): agent profile allow lets it be` };
   for (const argv of commands) {
     const { status, output } = await runCommand(argv, { cwd: root, limit: COMMAND_LIMIT });
     if (status !== 0) return { name, ok: false, text: `'${argv.join(' ')}' ended with ${String(status)}: ${output.split('\n')[0] ?? ''}` };

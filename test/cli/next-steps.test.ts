@@ -26,6 +26,7 @@ const TOOLS = [
   'rm',
   'ssh-add',
   'ssh-keygen',
+  'systemctl',
   'command',
   'cd',
 ];
