@@ -11,7 +11,7 @@ import { selectTree } from '../manifest/select.ts';
 import { changeStaged, type Rewrite, type Unwritten } from './home/change-staged.ts';
 import { moveNote, placeHere, type HomePlace, type MoveNote } from './home/due.ts';
 import { outsidePlaces, placeOutside, refuseUnplaceable, type PlacedOutside } from './home/outside.ts';
-import { mentionsOf } from './home/mentions.ts';
+import { mentionsOf, type Mention } from './home/mentions.ts';
 import type { HomePlan } from './home/plan.ts';
 import { renamesOf, textsOf, withRenames, workOf, type RehomeOptions, type Work } from './home/work.ts';
 import { capture } from './checkpoint.ts';
@@ -39,8 +39,9 @@ export interface RehomeResult {
   readonly cleared: readonly { readonly path: string; readonly table: string }[];
   /** What was left as it is. */
   readonly unwritten: readonly Unwritten[];
-  /** Files that still name the old place or host. */
-  readonly mentions: readonly Rewrite[];
+  /** Files and databases that still name the old place or host, and those that could not be looked through. */
+  readonly mentions: readonly Mention[];
+  readonly unsearched: readonly string[];
   /** What a person has to do again. */
   readonly redo: readonly { readonly path: string; readonly about: string }[];
   /** What lies outside of the root: where it was put, or is to be. */
@@ -148,6 +149,7 @@ async function doRehome(
   const { session: after } = await capture(session, { declare: ['rehome'], message: `rehome from ${work.from?.root ?? root}` });
   await note.clear();
   await ports.files.removeTree(staging);
+  const { found: mentions, unsearched } = await mentionsOf({ root, profile: work.profile, sqlite: await ports.sqlite() }, textsOf(work));
   const links = [...plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }));
   const named = renames.map(({ from, to }) => ({ from: showName(from), to: showName(to) }));
   const isEmptied = ({ path, table }: { readonly path: RelPath; readonly table: string }): boolean =>
@@ -157,7 +159,8 @@ async function doRehome(
     rewrites: [...rewrites, ...links],
     renames: named,
     outside,
-    mentions: mentionsOf(root, work.profile, textsOf(work)),
+    mentions,
+    unsearched,
     recorded: after.state.seq,
   });
 }
@@ -193,7 +196,7 @@ async function stage(
   return entries;
 }
 
-const NOTHING = { rewrites: [], mentions: [], recorded: null } as const;
+const NOTHING = { rewrites: [], mentions: [], unsearched: [], recorded: null } as const;
 
 function expected({ texts, databases, links }: HomePlan): readonly Rewrite[] {
   return [...texts.keys(), ...databases.keys(), ...links.keys()].map((path) => ({ path: showName(path), count: 0 }));
@@ -205,7 +208,7 @@ function resultOf(
   {
     isEmptied = () => true,
     ...done
-  }: Pick<RehomeResult, 'rewrites' | 'mentions' | 'recorded'> &
+  }: Pick<RehomeResult, 'rewrites' | 'mentions' | 'unsearched' | 'recorded'> &
     Partial<Pick<RehomeResult, 'renames' | 'outside'>> & {
       /** Whether a table had rows; before it was looked, all might. */
       readonly isEmptied?: (one: { readonly path: RelPath; readonly table: string }) => boolean;

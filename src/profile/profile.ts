@@ -62,7 +62,14 @@ type Relocation =
   | { readonly match: string; readonly as: 'json'; readonly keys?: readonly string[]; readonly except?: readonly string[] }
   | { readonly match: string; readonly as: 'text' }
   | { readonly match: string; readonly as: 'slug' }
-  | { readonly match: string; readonly as: 'sqlite'; readonly columns: readonly string[] };
+  | { readonly match: string; readonly as: 'sqlite'; readonly columns: readonly (string | JsonColumn)[] };
+
+/** A column that holds JSON: only string values below the names in `keys`, where they are given, and nothing below those in `except`. */
+export interface JsonColumn {
+  readonly column: string;
+  readonly keys?: readonly string[];
+  readonly except?: readonly string[];
+}
 
 /** What is done to files on the new host, and why. */
 type MoveAction =

@@ -40,6 +40,11 @@ export interface Sqlite {
    * are emptied or held. Throws what SQLite said.
    */
   change(path: string, changes: DatabaseChanges): Promise<readonly string[]>;
+  /**
+   * Looks for bytes in all columns of a database that nobody writes: where they are, as `table.column`, and in how many rows. Opens it as
+   * `facts` does; throws what SQLite said.
+   */
+  search(path: string, options: SearchOptions): Promise<readonly FoundIn[]>;
   /** Puts the rows of a holder beside a database back into its tables, all or none; throws what SQLite said. */
   giveBack(path: string, holder: string): Promise<void>;
 }
@@ -51,11 +56,28 @@ interface FactsOptions {
   readonly brief?: boolean;
 }
 
+/** What is looked for in a database. */
+interface SearchOptions {
+  readonly limit: number;
+  readonly texts: readonly string[];
+}
+
+/** A column in which something was found, and the number of rows. */
+interface FoundIn {
+  readonly column: string;
+  readonly rows: number;
+}
+
+/** What is done to the text of a column, which is `table.column`: values that hold one of some texts are put through `rewrite`. */
+export interface ColumnChange {
+  readonly column: string;
+  readonly holding: readonly string[];
+  readonly rewrite: (text: string) => string;
+}
+
 /** What is changed in a database. */
 interface DatabaseChanges {
-  /** `table.column`. */
-  readonly columns: readonly string[];
-  readonly rewrite: (text: string) => string;
+  readonly columns: readonly ColumnChange[];
   readonly cleared: readonly string[];
   /** Tables whose rows go into another database beside this one. */
   readonly held: readonly string[];
@@ -90,6 +112,7 @@ export function sqliteBy(open: OpenShell): Sqlite {
     },
     facts: (path, options) => factsOf(open, path, options),
     change: (path, changes) => change(open, path, changes),
+    search: (path, options) => search(open, path, options),
     giveBack: (path, holder) => giveBack(open, path, { holder }),
   };
 }
@@ -154,11 +177,7 @@ async function factsOf(
   }
 }
 
-async function change(
-  open: OpenShell,
-  path: string,
-  { columns, rewrite, cleared, held, holder }: DatabaseChanges,
-): Promise<readonly string[]> {
+async function change(open: OpenShell, path: string, { columns, cleared, held, holder }: DatabaseChanges): Promise<readonly string[]> {
   const shell = open({ path, mode: 'write', cwd: dirname(path), limit: WAIT });
   try {
     const known = new Set(
@@ -173,18 +192,16 @@ async function change(
     const tables = held.filter((one) => full.has(one));
     if (tables.length > 0) await shell.ask(`ATTACH ${text(holder)} AS holder;`);
     await shell.ask('BEGIN;');
-    for (const column of columns.filter((one) => known.has(one))) {
-      const [table, name] = column.split('.').map(quoted);
+    for (const { column, holding, rewrite } of columns.filter((one) => known.has(one.column))) {
+      const [table = '', name = ''] = column.split('.').map(quoted);
       const values = await shell.ask(
-        `SELECT hex(${name ?? ''}) FROM ${table ?? ''} WHERE typeof(${name ?? ''}) = 'text' AND instr(${name ?? ''}, '/') > 0 GROUP BY ${name ?? ''} COLLATE BINARY;`,
+        `SELECT hex(${name}) FROM ${table} WHERE typeof(${name}) = 'text' AND (${holds(name, holding)}) GROUP BY ${name} COLLATE BINARY;`,
       );
       for (const hex of values) {
         const value = Buffer.from(hex, 'hex').toString('utf8');
         const rewritten = rewrite(value);
         if (rewritten !== value)
-          await shell.ask(
-            `UPDATE ${table ?? ''} SET ${name ?? ''} = ${literal(rewritten)} WHERE ${name ?? ''} = ${literal(value)} COLLATE BINARY;`,
-          );
+          await shell.ask(`UPDATE ${table} SET ${name} = ${literal(rewritten)} WHERE ${name} = ${literal(value)} COLLATE BINARY;`);
       }
     }
     if (tables.length > 0) await shell.ask(`PRAGMA holder.application_id = ${String(HOLDER)};`);
@@ -195,6 +212,29 @@ async function change(
     for (const table of cleared.filter((one) => full.has(one))) await shell.ask(`DELETE FROM ${quoted(table)};`);
     await shell.ask('COMMIT;\nPRAGMA wal_checkpoint(TRUNCATE);');
     return [...full];
+  } finally {
+    await shell.end();
+  }
+}
+
+async function search(open: OpenShell, path: string, { limit, texts }: SearchOptions): Promise<readonly FoundIn[]> {
+  const shell = open({ path, mode: 'look', cwd: dirname(path), limit });
+  try {
+    const columns = (
+      await shell.ask(
+        `SELECT json_array(m.name, c.name) FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND ${isPlain('m.name')} AND ${isPlain('c.name')} ORDER BY 1;`,
+      )
+    ).map((line) => JSON.parse(line) as [table: string, column: string]);
+    const found: FoundIn[] = [];
+    for (const table of new Set(columns.map(([name]) => name))) {
+      const names = columns.filter(([of]) => of === table).map(([, name]) => name);
+      const [counts = '[]'] = await shell.ask(
+        `SELECT json_array(${names.map((name) => `total(${holds(quoted(name), texts)})`).join(', ')}) FROM ${quoted(table)};`,
+      );
+      for (const [at, rows] of (JSON.parse(counts) as readonly number[]).entries())
+        if (rows > 0) found.push({ column: `${table}.${names[at] ?? ''}`, rows });
+    }
+    return found;
   } finally {
     await shell.end();
   }
@@ -225,6 +265,12 @@ async function giveBack(open: OpenShell, path: string, { holder }: { readonly ho
   } finally {
     await shell.end();
   }
+}
+
+/** Whether a column, as text or as bytes, holds one of some texts. */
+function holds(column: string, texts: readonly string[]): string {
+  const bytes = texts.map((one) => `instr(CAST(${column} AS BLOB), x'${Buffer.from(one).toString('hex')}') > 0`);
+  return bytes.length === 0 ? '0' : bytes.join(' OR ');
 }
 
 function text(value: string): string {

@@ -142,6 +142,35 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect((await checkpoint(other.here)).complete).toBe(true);
   });
 
+  test('takes along the parts that its configuration includes, from anywhere in it, and directories of its agents', async () => {
+    const { directory, here } = await moved(
+      (root, options) => {
+        buildOpenclaw(root, options);
+        const agents = join(options.home, 'agents', 'main');
+        for (const path of [agents, join(options.home, 'parts'), join(root, 'parts')]) mkdirSync(path, { recursive: true });
+        writeFileSync(join(agents, 'openclaw-agent.sqlite'), '');
+        execFileSync('sqlite3', [join(agents, 'openclaw-agent.sqlite'), 'CREATE TABLE transcript_events(event_json TEXT)']);
+        writeFileSync(join(agents, 'auth-profiles.json'), '{"key":"canary-8d1f"}\n');
+        for (const path of ['parts/models.json5', 'channels.json5', '.agent/parts/own.json5'])
+          writeFileSync(join(options.home, path), '{}\n');
+        writeFileSync(
+          join(root, 'openclaw.json'),
+          `{ $include: ['./parts/own.json5', '${options.home}/parts/models.json5'], channels: { $include: '../channels.json5' },
+             agents: { entries: { main: { agentDir: '~/agents/main' } } } }`,
+        );
+      },
+      { era: 'old' },
+    );
+    const { outside } = await rehome(here, NOTHING);
+    const there = join(directory, 'b');
+    expect(outside).toEqual([
+      { name: '~/agents/main/', path: join(there, 'agents/main'), how: 'placed' },
+      { name: '~/channels.json5', path: join(there, 'channels.json5'), how: 'placed' },
+      { name: '~/parts/models.json5', path: join(there, 'parts/models.json5'), how: 'placed' },
+    ]);
+    expect(readdirSync(join(there, 'agents/main'))).toEqual(['openclaw-agent.sqlite']);
+  });
+
   test('takes nothing of the system or of this program along, whatever its configuration says', async () => {
     const { here, root } = await moved(withWorkspace, { era: 'old' });
     await rehome(here, NOTHING);

@@ -121,6 +121,32 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect((await afterMove(here)).filter(({ ok }) => !ok)).toEqual([]);
   });
 
+  test('has paths rewritten in the JSON of its databases, where they stand for places, and is told of those that are left', async () => {
+    const { old, root, here, home, directory } = await moved(buildOpenclaw);
+    const { mentions, unsearched } = await rehome(here, NOTHING);
+    const agent = join(root, 'agents/main/agent/openclaw-agent.sqlite');
+    const there = join(directory, 'b');
+    expect(JSON.parse(query(agent, 'SELECT entry_json FROM session_nodes'))).toEqual({
+      sessionId: 's1',
+      workspaceDir: `${root}/workspace`,
+      label: home,
+    });
+    const events = query(agent, 'SELECT event_json FROM transcript_events ORDER BY seq').split('\n');
+    expect(events.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { type: 'session', cwd: `${root}/workspace` },
+      { role: 'user', content: `when does the harbour of ${home} close?` },
+    ]);
+    await release(here);
+    const jobs = query(join(root, 'state/openclaw.sqlite'), 'SELECT job_json FROM cron_jobs');
+    expect(JSON.parse(jobs)).toEqual({ payload: { message: `look in ${there}/project` } });
+    expect(mentions.filter(({ columns }) => columns !== undefined)).toEqual([
+      { path: 'agents/main/agent/openclaw-agent.sqlite', count: 2, columns: ['session_nodes.entry_json', 'transcript_events.event_json'] },
+      { path: 'state/openclaw.sqlite', count: 1, columns: ['workspace_setup_state.workspace_path'] },
+    ]);
+    expect(unsearched).toEqual([]);
+    expect(old).not.toBe(root);
+  });
+
   test('has files of queues set aside, and one that was made anew meanwhile is in the way', async () => {
     const { root, here } = await moved(buildOpenclaw, { era: 'old' });
     await rehome(here, NOTHING);
@@ -187,7 +213,8 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     await expect(rehome(writing, NOTHING)).rejects.toMatchObject({ code: 'TREE_CHANGING' });
     expect(readFileSync(join(root, 'openclaw.json'), 'utf8')).toContain('written meanwhile');
     expect((await status(here)).home).not.toBe(null);
-    const skip = ['state/openclaw.sqlite', 'agents/main/agent/codex-home/state_5.sqlite'];
+    const main = ['state/openclaw.sqlite', 'state/openclaw-quarantine.sqlite'];
+    const skip = [...main, 'agents/main/agent/openclaw-agent.sqlite', 'agents/main/agent/codex-home/state_5.sqlite'];
     const skipped = await rehome(without, { moved: [], skip, asIs: false });
     expect(skipped.unwritten.map(({ path }) => path)).toEqual(skip);
   });

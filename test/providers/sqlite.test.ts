@@ -2,13 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sqliteBy, type Sqlite } from '../../src/providers/sqlite.ts';
+import { sqliteBy, type ColumnChange, type Sqlite } from '../../src/providers/sqlite.ts';
 import { moduleShell, programShell } from '../../src/providers/sqlite-shell.ts';
 import { has } from '../support/tools.ts';
 import { temporary } from '../support/tree.ts';
 
 const shells = { 'the program': await programShell(), "Node's module": await moduleShell() };
 const NAME = `it's "odd", ;`;
+
+function toNew(column: string, to: string): ColumnChange {
+  return { column, holding: ['/old'], rewrite: (text) => text.replace('/old', to) };
+}
 
 function make(path: string): void {
   execFileSync('sqlite3', ['-batch', path], {
@@ -53,8 +57,7 @@ describe.runIf(has('sqlite3'))('databases are read and changed', () => {
     const holder = `${path}.held`;
     make(path);
     await sqlite.change(path, {
-      columns: [`${NAME}.at`, 'none.at', 'waits.none'],
-      rewrite: (text) => text.replace('/old', "/new's"),
+      columns: [`${NAME}.at`, 'none.at', 'waits.none'].map((column) => toNew(column, "/new's")),
       cleared: ['leases', 'none'],
       held: ['waits'],
       holder,
@@ -69,6 +72,23 @@ describe.runIf(has('sqlite3'))('databases are read and changed', () => {
     await sqlite.giveBack(path, holder);
     expect(query('SELECT count(*) FROM waits')).toBe('2\n');
   });
+
+  test.each(known)(
+    'by %s: a search says in which columns something stands, text or bytes, and in how many rows',
+    async (_, sqlite: Sqlite) => {
+      const directory = temporary();
+      const path = join(directory, 'x.db');
+      make(path);
+      execFileSync('sqlite3', ['-batch', path, `INSERT INTO leases VALUES(CAST('at /old' AS BLOB)), (7), (NULL)`]);
+      expect(await sqlite.search(path, { limit: 1000, texts: ['/old', "it's"] })).toEqual([
+        { column: `${NAME}.at`, rows: 2 },
+        { column: 'leases.id', rows: 1 },
+      ]);
+      expect(await sqlite.search(path, { limit: 1000, texts: ['/other'] })).toEqual([]);
+      expect(readdirSync(directory)).toEqual(['x.db']);
+      await expect(sqlite.search(join(directory, 'none.db'), { limit: 1000, texts: ['/old'] })).rejects.toThrow(/unable to open/);
+    },
+  );
 
   test.each(known)('by %s: what a schema says is neither a command nor a function that runs one', async (_, sqlite: Sqlite) => {
     const directory = temporary();
@@ -87,13 +107,13 @@ UPDATE sqlite_schema SET name = 'a;' || char(10) || '.shell touch ${touched}' ||
     expect(facts?.tables.map(({ name }) => name) ?? []).not.toContain('x');
     await sqlite.facts(path, { limit: 1000, settle: true });
     const changes = {
-      columns: ['plain.at', 'fine.at'],
-      rewrite: (text: string) => text.replace('/old', '/new'),
+      columns: ['plain.at', 'fine.at'].map((column) => toNew(column, '/new')),
       cleared: ['plain'],
       held: ['waits'],
     };
     await sqlite.change(path, { ...changes, holder: `${path}.held` }).catch(() => undefined);
     await sqlite.giveBack(path, `${path}.held`).catch(() => undefined);
+    await sqlite.search(path, { limit: 1000, texts: ['/old'] }).catch(() => undefined);
     expect(existsSync(touched)).toBe(false);
   });
 });

@@ -4,9 +4,10 @@ import { fsPath, showName, type RelPath } from '../../core/name.ts';
 import { microsecondsOf } from '../../manifest/entry.ts';
 import { setTime } from '../../install/times.ts';
 import type { PathMap } from '../../install/relocate/path-map.ts';
+import { JsonText, spellings } from '../../install/relocate/json-text.ts';
 import { rewriteFile } from '../../install/relocate/rewrite-file.ts';
-import { HELD } from '../../profile/profile.ts';
-import type { Sqlite } from '../../providers/sqlite.ts';
+import { HELD, type JsonColumn } from '../../profile/profile.ts';
+import type { ColumnChange, Sqlite } from '../../providers/sqlite.ts';
 import type { HomePlan } from './plan.ts';
 
 /** A file, and how many paths in it were rewritten. */
@@ -60,8 +61,8 @@ export async function changeStaged(
       if (sqlite === null) throw new Error('the program sqlite3 is not there');
       if (typeof target !== 'string') throw new Error('its name is no text');
       let count = 0;
-      const rewrite = (text: string): string => map.rewrite(text, () => count++);
-      const full = await sqlite.change(target, { columns: map.isEmpty ? [] : columns, rewrite, cleared, held, holder: `${target}${HELD}` });
+      const changes = map.isEmpty ? [] : columns.map((one) => columnChange(one, map, (times) => (count += times)));
+      const full = await sqlite.change(target, { columns: changes, cleared, held, holder: `${target}${HELD}` });
       emptied.push(...full.map((table) => ({ path, table })));
       const holder = `${path}${HELD}` as RelPath;
       if (held.length > 0 && existsSync(fsPath(staging, holder))) changed.push(holder);
@@ -73,6 +74,30 @@ export async function changeStaged(
       return 0;
     });
   return { rewrites, unwritten, changed, emptied };
+}
+
+/** How the values of a column are rewritten; tells how many paths in each. */
+function columnChange(place: string | JsonColumn, map: PathMap, onRewrite: (times: number) => void): ColumnChange {
+  if (typeof place === 'string')
+    return {
+      column: place,
+      holding: map.moved.map(({ from }) => from),
+      rewrite: (text) =>
+        map.rewrite(text, () => {
+          onRewrite(1);
+        }),
+    };
+  const { column, keys = null, except } = place;
+  return {
+    column,
+    holding: map.moved.flatMap(({ from }) => spellings(from)),
+    rewrite(text) {
+      const json = new JsonText(map, { keys, except });
+      const rewritten = json.line(text);
+      onRewrite(json.count);
+      return rewritten;
+    },
+  };
 }
 
 /** Adds one to the first number of that name in a JSON file, and leaves every other character as it is. */

@@ -4,7 +4,7 @@ import type { Entry, FileEntry } from '../../manifest/entry.ts';
 import { databaseOf } from '../../manifest/sidecars.ts';
 import { chunksOf, walkTree, type GetChunk } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
-import { HELD, plainName, type Profile } from '../../profile/profile.ts';
+import { HELD, plainName, type JsonColumn, type Profile } from '../../profile/profile.ts';
 import type { PathMap } from '../../install/relocate/path-map.ts';
 import type { TextKind } from '../../install/relocate/rewrite-file.ts';
 import { sideOf, type OpenState } from '../state/open-state.ts';
@@ -14,7 +14,7 @@ export interface HomePlan {
   readonly texts: ReadonlyMap<RelPath, readonly TextKind[]>;
   readonly databases: ReadonlyMap<
     RelPath,
-    { readonly columns: readonly string[]; readonly cleared: readonly string[]; readonly held: readonly string[] }
+    { readonly columns: readonly (string | JsonColumn)[]; readonly cleared: readonly string[]; readonly held: readonly string[] }
   >;
   /** Numbers of JSON files that go up by one. */
   readonly advanced: ReadonlyMap<RelPath, string>;
@@ -60,13 +60,13 @@ export async function planHome(
   const actions = (isElsewhere ? onMove : []).map((rule) => ({ rule, pattern: compileGlob(wholeOf(rule.match)) }));
   const again = (isElsewhere ? redo : []).map((rule) => ({ rule, pattern: compileGlob(rule.match), told: false }));
   const texts = new Map<RelPath, TextKind[]>();
-  const databases = new Map<RelPath, { columns: string[]; cleared: string[]; held: string[] }>();
+  const databases = new Map<RelPath, { columns: (string | JsonColumn)[]; cleared: string[]; held: string[] }>();
   const advanced = new Map<RelPath, string>();
   const links = new Map<RelPath, string>();
   const slugs = new Map<RelPath, string | null>();
   const logs: RelPath[] = [];
   const [dropped, held, redone]: [Told[], Told[], Told[]] = [[], [], []];
-  const database = (path: RelPath): { columns: string[]; cleared: string[]; held: string[] } => {
+  const database = (path: RelPath): { columns: (string | JsonColumn)[]; cleared: string[]; held: string[] } => {
     const found = databases.get(path) ?? { columns: [], cleared: [], held: [] };
     databases.set(path, found);
     return found;

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { FileClass, Profile, ProfileData } from '../../profile/profile.ts';
 import { readJson5 } from '../../providers/json5.ts';
 import { findPaths } from './find-paths.ts';
@@ -101,9 +101,7 @@ async function pathsOf(
   if (from !== undefined) {
     const bytes = await files.readIfPresent(join(root, from.file)).catch(() => null);
     const texts = bytes === null ? [] : textsAt(await readJson5(bytes.toString('utf8')), from.at.split('.'));
-    return texts
-      .filter((text) => text.startsWith('/') || text.startsWith('~/'))
-      .map((text) => join(text.startsWith('/') ? text : absolute(text)));
+    return texts.map((text) => (text.startsWith('~/') ? absolute(text) : resolve(root, dirname(from.file), text)));
   }
   const glob = absolute(path ?? '');
   // Up to the first name with a wildcard it is a directory.
@@ -113,10 +111,12 @@ async function pathsOf(
   return found.map((one) => join(base, one));
 }
 
-/** The strings at a place of a value; `*` is every member. */
-function textsAt(value: unknown, [name, ...rest]: readonly string[]): readonly string[] {
-  if (name === undefined) return typeof value === 'string' ? [value] : [];
+/** The strings at a place of a value, or in a list there; `*` is every member, `**` any number of them one in another. */
+function textsAt(value: unknown, place: readonly string[]): readonly string[] {
+  const [name, ...rest] = place;
+  if (name === undefined) return (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string');
   if (typeof value !== 'object' || value === null) return [];
+  if (name === '**') return [...textsAt(value, rest), ...Object.values(value).flatMap((inner) => textsAt(inner, place))];
   return Object.entries(value)
     .filter(([key]) => name === '*' || key === name)
     .flatMap(([, inner]) => textsAt(inner, rest));

@@ -3,13 +3,14 @@ import { word } from '../../core/shell.ts';
 import { count, firstLines } from '../text.ts';
 
 const SHOWN = 20;
+const COLUMNS = 5;
 
 /** Says what a rehome did or would do, for a person; `again` are the further places that were named. */
 export function rehomeText(
   result: RehomeResult,
   { isPlan, again }: { readonly isPlan: boolean; readonly again: readonly string[] },
 ): { readonly text: string; readonly notes: readonly string[] } {
-  const { name, from, moved, held, unwritten, mentions, redo, recorded } = result;
+  const { name, from, moved, held, unwritten, mentions, unsearched, redo, recorded } = result;
   if (from === null && moved.length === 0 && recorded === null) return { text: `${name} is at home here; nothing to do\n`, notes: [] };
   const lines = [
     ...redo.map(({ path, about }) => `to do again here: ${about} (${path})`),
@@ -26,17 +27,21 @@ export function rehomeText(
           ...(held.length === 0 ? [] : ['next: agent release   # when you looked at what is held: it is put back, and is sent or runs']),
         ]),
   ];
-  const notes =
-    mentions.length === 0
-      ? []
-      : [
-          `still named in text, and left as it is: the old place or host, in ${count(mentions.length, 'file')}`,
-          ...firstLines(
-            mentions.map(({ path, count: times }) => `  ${path} (${count(times, 'time')})`),
-            SHOWN,
-          ),
-        ];
+  const notes = [
+    ...(mentions.length === 0 ? [] : [`still named, and left as it is: the old place or host, in ${count(mentions.length, 'file')}`]),
+    ...firstLines(mentions.map(mentionText), SHOWN),
+    ...firstLines(
+      unsearched.map((path) => `not looked through: ${path}`),
+      SHOWN,
+    ),
+  ];
   return { text: `${lines.join('\n')}\n`, notes };
+}
+
+function mentionText({ path, count: times, columns }: RehomeResult['mentions'][number]): string {
+  return columns === undefined
+    ? `  ${path} (${count(times, 'time')})`
+    : `  ${path} (${count(times, 'row')}: ${firstLines(columns, COLUMNS).join(', ')})`;
 }
 
 function doneLines({ rewrites, renames, outside, dropped, held, advanced, cleared }: RehomeResult, isPlan: boolean): readonly string[] {

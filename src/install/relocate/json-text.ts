@@ -2,10 +2,6 @@ import type { PathMap } from './path-map.ts';
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
-/**
- * Rewrites paths in the strings of JSON text, line by line, and leaves every other character as it is: no number, order or
- * white space changes. It follows the nesting from line to line, so that JSON lines and a document of many lines are one.
- */
 /** Which strings of JSON are rewritten. */
 export interface JsonPlaces {
   /** Names below which values are rewritten; null for all, and names too. */
@@ -15,6 +11,10 @@ export interface JsonPlaces {
   readonly lines?: boolean | undefined;
 }
 
+/**
+ * Rewrites paths in the strings of JSON text, line by line, and leaves every other character as it is: no number, order or
+ * white space changes. It follows the nesting from line to line, so that JSON lines and a document of many lines are one.
+ */
 export class JsonText {
   readonly #map: PathMap;
   /** Names below which values are rewritten; null for all, and names too. */
@@ -88,6 +88,13 @@ export class JsonText {
     if (this.#open.at(-1)?.isExcept === true || (this.#key !== null && this.#except.has(this.#key))) return false;
     return this.#keys === null || (this.#key !== null && this.#keys.has(this.#key)) || this.#open.at(-1)?.isWanted === true;
   }
+}
+
+/** How a path may stand in a string of JSON: as it is, with its slashes escaped, or with all that is not ASCII escaped. */
+export function spellings(path: string): readonly string[] {
+  const quoted = JSON.stringify(path).slice(1, -1);
+  const ascii = quoted.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return [...new Set([quoted, ascii].flatMap((one) => [one, one.replaceAll('/', '\\/')]))];
 }
 
 function isWhole(text: string): boolean {

@@ -148,8 +148,8 @@ function newState(make: Maker, home: string): void {
      INSERT INTO workspace_setup_state VALUES('main', ${sql(`${make.root}/workspace`)});
      CREATE TABLE acp_sessions(session_key TEXT PRIMARY KEY, cwd TEXT);
      INSERT INTO acp_sessions VALUES('agent:main:acp', ${sql(`${home}/project`)});
-     CREATE TABLE cron_jobs(store_key TEXT, job_id TEXT, name TEXT NOT NULL, PRIMARY KEY(store_key, job_id));
-     INSERT INTO cron_jobs VALUES('main', 'j1', 'morning');
+     CREATE TABLE cron_jobs(store_key TEXT, job_id TEXT, name TEXT NOT NULL, job_json TEXT NOT NULL, PRIMARY KEY(store_key, job_id));
+     INSERT INTO cron_jobs VALUES('main', 'j1', 'morning', ${sql(JSON.stringify({ payload: { message: `look in ${home}/project` } }))});
      CREATE TABLE delivery_queue_entries(queue_name TEXT, id TEXT, status TEXT NOT NULL, entry_json TEXT NOT NULL, PRIMARY KEY(queue_name, id));
      INSERT INTO delivery_queue_entries VALUES('delivery', 'd1', 'pending', '{"text":"the tide turns"}');
      CREATE TABLE device_identities(identity_key TEXT PRIMARY KEY, private_key_pem TEXT NOT NULL);
@@ -158,11 +158,16 @@ function newState(make: Maker, home: string): void {
   make.database(
     'agents/main/agent/openclaw-agent.sqlite',
     `CREATE TABLE session_nodes(session_key TEXT PRIMARY KEY, entry_json TEXT NOT NULL) STRICT;
-     INSERT INTO session_nodes VALUES('agent:main:main', '{"sessionId":"s1"}');
+     INSERT INTO session_nodes VALUES('agent:main:main', ${sql(JSON.stringify({ sessionId: 's1', workspaceDir: `${make.root}/workspace`, label: home }))});
      CREATE TABLE transcript_events(session_id TEXT, seq INTEGER, event_json TEXT NOT NULL, PRIMARY KEY(session_id, seq)) STRICT;
-     INSERT INTO transcript_events VALUES('s1', 1, '{"role":"user","content":"when does the harbour close?"}');
+     INSERT INTO transcript_events VALUES('s1', 0, ${sql(JSON.stringify({ type: 'session', cwd: `${make.root}/workspace` }))});
+     INSERT INTO transcript_events VALUES('s1', 1, ${sql(JSON.stringify({ role: 'user', content: `when does the harbour of ${home} close?` }))});
      CREATE TABLE auth_profile_stores(store_key TEXT PRIMARY KEY, store_json TEXT NOT NULL);
      INSERT INTO auth_profile_stores VALUES('main', ${sql(canary('openclaw-auth-refresh'))});`,
+  );
+  make.database(
+    'state/openclaw-quarantine.sqlite',
+    `CREATE TABLE agent_integrity_verifications(path TEXT PRIMARY KEY); INSERT INTO agent_integrity_verifications VALUES(${sql(`${agent}/openclaw-agent.sqlite`)});`,
   );
   make.json('cron/jobs.json.migrated', { version: 1, jobs: [] });
   make.lines('agents/main/sessions/session-sqlite-import-archive/s1.jsonl', [{ type: 'session', id: 's1' }]);
