@@ -15,7 +15,7 @@ import { signRecord, type LedgerRecord, type SignedRecord } from '../src/ledger/
 import { REDUCER } from '../src/ledger/reduce.ts';
 import { seenOf } from '../src/ledger/seen.ts';
 import { readMachine } from '../src/providers/machine.ts';
-import { findSqlite } from '../src/providers/sqlite.ts';
+import { findSqlite } from '../src/providers/sqlite/sqlite.ts';
 import { createProcessTable } from '../src/providers/processes.ts';
 
 const [directory = '', ...counts] = process.argv.slice(2);
@@ -30,6 +30,7 @@ for (const count of counts.map(Number)) {
     threads: ownThread,
     processes: createProcessTable(),
     machine: readMachine(),
+    environment: process.env,
     random: randomBytes,
     hostDirectory: join(directory, `host-${String(count)}`),
     start: { directory: root, exact: false },

@@ -15,7 +15,7 @@ import { verify } from '../src/actions/verify.ts';
 import { ownThread } from '../src/core/threads/job.ts';
 import { createFiles } from '../src/core/files.ts';
 import { readMachine } from '../src/providers/machine.ts';
-import { findSqlite } from '../src/providers/sqlite.ts';
+import { findSqlite } from '../src/providers/sqlite/sqlite.ts';
 import { createProcessTable } from '../src/providers/processes.ts';
 
 const QUARTER = 15 * 60_000;
@@ -31,6 +31,7 @@ const ports: Ports = {
   threads: ownThread,
   processes: createProcessTable(),
   machine: readMachine(),
+  environment: process.env,
   random: randomBytes,
   hostDirectory: join(directory, 'host'),
   start: { directory: root, exact: false },

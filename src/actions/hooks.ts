@@ -2,6 +2,7 @@ import { AgentError } from '../core/errors.ts';
 import { saveHost } from '../host/home.ts';
 import type { ProfileData } from '../profile/profile.ts';
 import { runCommand } from '../providers/commands.ts';
+import { askingCommands } from './awake/needs.ts';
 import type { Ports } from './session/ports.ts';
 import { readProfile } from './session/root-profile.ts';
 import { hasHost, openSession, type HostSession } from './session/session.ts';
@@ -25,7 +26,7 @@ export async function runHooks(session: HostSession, kind: 'stop' | 'start'): Pr
   if (commands.length === 0) return 'none';
   if (!session.host.allowed.includes(profile.digest)) return 'not-allowed';
   for (const argv of commands) {
-    const { status, output } = await runCommand(argv, { cwd: session.root, limit: LIMIT });
+    const { status, output } = await runCommand(argv, { cwd: session.root, limit: LIMIT, env: session.ports.environment });
     if (status !== 0)
       throw new AgentError(
         'COMMAND_FAILED',
@@ -57,5 +58,11 @@ export async function allowProfile(ports: Ports): Promise<{
   const { data, digest } = await readProfile(session);
   const { host } = session;
   if (!host.allowed.includes(digest)) await saveHost(ports.files, { ...host, allowed: [...host.allowed, digest].sort() });
-  return { name: data.name, digest, stop: data.stop, start: data.start, wake: data.wake ?? [] };
+  return {
+    name: data.name,
+    digest,
+    stop: data.stop,
+    start: data.start,
+    wake: [...(data.wake ?? []).map((one) => ('run' in one ? one.run : one)), ...askingCommands(data)],
+  };
 }

@@ -14,7 +14,8 @@ import { generateAgeKey } from '../store/age.ts';
 import { FORMAT_FILE, FORMAT_LINE, LEDGER_FILE } from '../store/layout.ts';
 import type { Profile } from '../profile/profile.ts';
 import { appendSigned } from './session/append-record.ts';
-import { agentsIn, outsideOf, type Outside } from './session/outside.ts';
+import { elsewhereOf } from './awake/keychain.ts';
+import { agentsIn, type Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { checkAgentName } from './session/agent-name.ts';
 import type { NewCustodian } from './custody.ts';
@@ -116,7 +117,7 @@ export async function init(ports: Ports, options: InitOptions): Promise<InitResu
     session: await openRoot(ports, root),
     profile: profile.data.name,
     survey: found ?? survey(root, profile),
-    elsewhere: await outsideOf(ports, root, profile),
+    elsewhere: await elsewhereOf(ports, root, profile),
     agents: await agentsIn(ports, root, profile),
     kit,
     warnings: await placeWarnings(ports, root),

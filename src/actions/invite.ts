@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
 import { instant } from '../core/clock.ts';
 import { AgentError } from '../core/errors.ts';
 import { createHost, loadHost, withHybrid } from '../host/home.ts';
 import { knownAgents, loadMemory } from '../host/memory.ts';
 import { compareHome } from '../host/place.ts';
 import { hostWords, signMessage, type Invite } from '../ledger/message.ts';
+import { isOnPath } from '../providers/commands.ts';
 import { generateAgeKey } from '../store/age.ts';
 import { recipientFor } from './sealed/store-keys.ts';
 import type { Ports } from './session/ports.ts';
@@ -27,10 +27,7 @@ export interface InviteResult {
  * Makes an invite of this host: its keys, abilities, and what it already has. Makes the host's keys where there are none; with
  * `hybrid` one for agents that take no others.
  */
-export async function invite(
-  ports: Ports,
-  { searchPath, hybrid = false }: { readonly searchPath: string; readonly hybrid?: boolean },
-): Promise<InviteResult> {
+export async function invite(ports: Ports, { hybrid = false }: { readonly hybrid?: boolean } = {}): Promise<InviteResult> {
   const { files, hostDirectory: directory, machine } = ports;
   const classic =
     (await loadHost(files, directory, machine)) ?? (await createHost(files, { directory, machine, ...(await generateAgeKey()) }));
@@ -62,7 +59,7 @@ export async function invite(
     abilities: {
       node: machine.node,
       platform: machine.platform,
-      tools: await toolsOn(ports, searchPath),
+      tools: TOOLS.filter((one) => isOnPath(one, ports.environment['PATH'])),
       freeBytes: await freeBytes(ports.cwd),
     },
     has: await statesHere(ports, directory),
@@ -72,14 +69,6 @@ export async function invite(
     words: hostWords({ key: host.key.publicKey, recipient }),
     label: machine.label,
   };
-}
-
-async function toolsOn({ files }: Ports, searchPath: string): Promise<readonly string[]> {
-  const directories = searchPath.split(delimiter).filter((one) => one !== '');
-  const found: string[] = [];
-  for (const tool of TOOLS)
-    for (const directory of directories) if (!found.includes(tool) && (await files.exists(join(directory, tool)))) found.push(tool);
-  return found;
 }
 
 async function freeBytes(path: string): Promise<string> {

@@ -34,8 +34,6 @@ export interface RecoverOptions {
   readonly input: Input;
   readonly directory: string;
   readonly custodian: Custodian;
-  /** PATH, on which required programs are looked for. */
-  readonly searchPath: string;
   /** Tells a person what a recover does and gives back the reason; throws where nobody says so. Nothing is written before. */
   readonly confirm: (plan: RecoverPlan) => Promise<string>;
 }
@@ -85,7 +83,7 @@ export async function recover(ports: Ports, options: RecoverOptions): Promise<Re
     const identities = [...custodian.identities, ...identitiesOf(known)];
     const opened = await openBundle(bundle, { bases, identities, threads: ports.threads, deep: false });
     await refuseShort(target.path, opened.plan.bytes);
-    await refuseRequirements(ports, opened.state, options.searchPath);
+    refuseRequirements(ports, opened.state);
     const plan = planOf(ports, { chain, opened, dropped: droppedBy(chain, { memory, target }) });
     const reason = await options.confirm(plan);
     const classic =

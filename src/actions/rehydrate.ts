@@ -17,6 +17,7 @@ import { newestBundle, openBundle, withBundles, type OpenedBundle } from './bund
 import { compareLive } from './state/live-tree.ts';
 import { mainRoot } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
+import { needsOf, type Need } from './awake/needs.ts';
 import { answeredAlready, losesOwnOnly, refuseOlder } from './bundle/rehydrate-again.ts';
 import { profileOfFacts } from './session/root-profile.ts';
 import { OLD_TREE } from './session/session.ts';
@@ -31,8 +32,6 @@ export interface RehydrateOptions {
   readonly input: Input;
   readonly directory: string;
   readonly dryRun: boolean;
-  /** PATH, on which required programs are looked for. */
-  readonly searchPath: string;
 }
 
 /** What a rehydrate put in place, or with `dryRun` would. */
@@ -42,6 +41,8 @@ export interface RehydrateResult {
   readonly path: string;
   readonly seq: number;
   readonly plan: StagePlan;
+  /** What the agent needs of this host and does not find, as far as can be seen without running anything. */
+  readonly needs: readonly Need[];
   /** Files of class secret that the target has to supply. */
   readonly missingSecrets: readonly string[];
   /** Whether the state is older than the newest that the ledger names. */
@@ -64,6 +65,7 @@ interface Prepared extends OpenedBundle {
 /** What is to be said where nothing was to be done. */
 const UNTOUCHED = {
   plan: { files: 0, bytes: 0n, missingSecrets: [], collisions: [] },
+  needs: [],
   missingSecrets: [],
   older: false,
   offeredHere: false,
@@ -76,7 +78,7 @@ export async function rehydrate(ports: Ports, options: RehydrateOptions): Promis
     const bundle = newestBundle(bundles);
     const again = await answeredAlready(ports, bundle, options.directory);
     if (again !== null) return { ...again, ...UNTOUCHED, agent: bundle.chain.state.agent, path: options.directory, dryRun: options.dryRun };
-    if (options.dryRun) return summary(await prepare(ports, bundles, bundle, options), options, null);
+    if (options.dryRun) return summary(ports, await prepare(ports, bundles, bundle, options), { options, oldTree: null });
     const agent = bundle.chain.state.agent;
     const first = await prepare(ports, bundles, bundle, options);
     return underLock(ports, agent, async () => {
@@ -99,11 +101,8 @@ export async function rehydrate(ports: Ports, options: RehydrateOptions): Promis
       await register(ports, prepared);
       const absent: RelPath[] = [];
       for (const path of prepared.plan.missingSecrets) if (!existsSync(fsPath(paths.target, path))) absent.push(path);
-      return summary(
-        { ...prepared, plan: { ...prepared.plan, missingSecrets: absent } },
-        options,
-        there || prepared.target.old === null ? null : join(paths.target, CONTROL, OLD_TREE),
-      );
+      const oldTree = there || prepared.target.old === null ? null : join(paths.target, CONTROL, OLD_TREE);
+      return summary(ports, { ...prepared, plan: { ...prepared.plan, missingSecrets: absent } }, { options, oldTree });
     });
   });
 }
@@ -128,7 +127,7 @@ async function prepare(ports: Ports, bundles: readonly Bundle[], bundle: Bundle,
       hints: [{ command: 'agent pack -o FILE', effect: 'on the source, and copy it again; nothing was changed' }],
     });
   await refuseShort(target.path, opened.plan.bytes);
-  await refuseRequirements(ports, opened.state, options.searchPath);
+  refuseRequirements(ports, opened.state);
   return { ...opened, bundle, host, memory, target };
 }
 
@@ -187,14 +186,21 @@ function newerSeen(chain: Chain, seen: AgentMemory['seen']): NonNullable<AgentMe
   return seen !== undefined && compareSeen(chain, seen) === 'behind' ? seen : seenOf(chain.state);
 }
 
-function summary({ bundle, state, plan, seq, host }: Prepared, options: RehydrateOptions, oldTree: string | null): RehydrateResult {
+async function summary(
+  ports: Ports,
+  { bundle, state, plan, seq, host, target }: Prepared,
+  { options, oldTree }: { readonly options: RehydrateOptions; readonly oldTree: string | null },
+): Promise<RehydrateResult> {
   const { chain } = bundle;
+  const profile = await profileOfFacts(state.facts);
+  const needs = options.dryRun ? [] : await needsOf({ ports, root: target.path, profile, state, mayRun: false });
   return {
     name: state.facts.name,
     agent: chain.state.agent,
     path: options.directory,
     seq,
     plan,
+    needs: needs.filter(({ met }) => met === false),
     missingSecrets: plan.missingSecrets.map(showName),
     older: chain.state.manifest !== state.digest,
     offeredHere: chain.state.offer?.target === host.key.publicKey,

@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { applicationId } from '../capture/databases/live.ts';
-import { HOLDER } from '../providers/sqlite.ts';
+import { HOLDER } from '../providers/sqlite/change.ts';
 import { AgentError } from '../core/errors.ts';
 import { fsPath, showName, type RelPath } from '../core/name.ts';
 import { word } from '../core/shell.ts';

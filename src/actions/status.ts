@@ -3,10 +3,11 @@ import { isAgentError, type Hint } from '../core/errors.ts';
 import { decide } from '../ledger/decide.ts';
 import type { Facts } from '../manifest/facts.ts';
 import type { Profile } from '../profile/profile.ts';
+import { elsewhereOf } from './awake/keychain.ts';
 import { liveGuards, type GuardNote } from './guarded/guards.ts';
 import { compareLive, looksUnchanged, type LiveDifference } from './state/live-tree.ts';
 import { outsideChanges } from './state/outside-capture.ts';
-import { outsideOf, type Outside } from './session/outside.ts';
+import type { Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading, readFacts } from './state/read-state.ts';
 import { explainObstacle, hostLabel } from './session/refusal.ts';
@@ -80,7 +81,7 @@ export async function status(ports: Ports): Promise<StatusResult> {
         : { at: last.record.at, seq: last.record.seq, age: Math.max(0, ports.clock.now() - Date.parse(last.record.at)), facts },
     changes,
     guards,
-    elsewhere: await outsideOf(ports, session.root, profile),
+    elsewhere: await elsewhereOf(ports, session.root, profile),
     next: promotable
       ? [
           { command: 'agent promote', effect: 'this host takes over; the source may never act again with what it has' },

@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import type { RelPath } from '../core/name.ts';
 import type { FileEntry } from '../manifest/entry.ts';
 import type { Classification, FileClass } from '../profile/profile.ts';
-import type { CopyFailure } from '../providers/sqlite.ts';
+import type { CopyFailure } from '../providers/sqlite/sqlite.ts';
 
 /** A whole copy of a database that may be written meanwhile. */
 export interface DatabaseCopy {

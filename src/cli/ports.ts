@@ -8,7 +8,7 @@ import { createFiles } from '../core/files.ts';
 import { fileSystemOf } from '../providers/file-system.ts';
 import { readMachine } from '../providers/machine.ts';
 import { createProcessTable } from '../providers/processes.ts';
-import { findSqlite } from '../providers/sqlite.ts';
+import { findSqlite } from '../providers/sqlite/sqlite.ts';
 import { createThreads } from '../providers/threads.ts';
 import { progressLine } from './progress.ts';
 import type { Terminal } from './terminal.ts';
@@ -36,6 +36,7 @@ export function realPorts(
     start: { directory: resolve(cwd, exactRoot ?? '.'), exact: exactRoot !== undefined },
     cwd: terminal.cwd,
     profileDirectory: resolve(cwd, env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'perdure', 'profiles'),
+    environment: env,
     home: resolve(homedir()),
     progress: progressLine(terminal),
     fileSystem: fileSystemOf,

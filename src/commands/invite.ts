@@ -10,8 +10,8 @@ export default class Invite extends AgentCommand {
 
   static override flags = { pq: Flags.boolean({ summary: 'for an agent with hybrid keys (init --pq)' }) };
 
-  async answer({ flags }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
-    const { document, words, label } = await invite(ports, { searchPath: terminal.env['PATH'] ?? '', hybrid: flags['pq'] === true });
+  async answer({ flags }: CommandInput, { ports }: Context): Promise<Answer> {
+    const { document, words, label } = await invite(ports, { hybrid: flags['pq'] === true });
     return { document, notes: [`${label}: ${words}`] };
   }
 }

@@ -39,7 +39,6 @@ export default class Recover extends AgentCommand {
       directory,
       custodian,
       input: terminal.input,
-      searchPath: terminal.env['PATH'] ?? '',
       confirm: (plan) =>
         confirmAssertion(terminal, {
           name: plan.name,

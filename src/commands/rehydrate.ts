@@ -1,4 +1,5 @@
 import { rehydrate, type RehydrateResult } from '../actions/rehydrate.ts';
+import { needText } from '../actions/awake/needs.ts';
 import { AgentCommand, Flags, type Answer, type CommandInput, type Context } from '../cli/command.ts';
 import { count, firstLines, showBytes } from '../cli/text.ts';
 import { AgentError, STATUS } from '../core/errors.ts';
@@ -35,7 +36,6 @@ export default class Rehydrate extends AgentCommand {
       directory,
       dryRun: flags['dry-run'] === true,
       input: terminal.input,
-      searchPath: terminal.env['PATH'] ?? '',
     });
     const { plan, ...rest } = result;
     const whole = result.missingSecrets.length === 0 && !result.older;
@@ -60,7 +60,7 @@ function textOf({ name, agent, path, seq, plan, dryRun, offeredHere, answered, o
   return `${what} is in ${path}; it may not act yet\n${kept}${next}`;
 }
 
-function notesOf({ missingSecrets, older, plan }: RehydrateResult): readonly string[] {
+function notesOf({ missingSecrets, older, needs, plan }: RehydrateResult): readonly string[] {
   return [
     ...(older ? ['the newest state did not arrive whole; this is an older one'] : []),
     ...(missingSecrets.length === 0
@@ -72,6 +72,10 @@ function notesOf({ missingSecrets, older, plan }: RehydrateResult): readonly str
             50,
           ),
         ]),
+    ...firstLines(
+      needs.map((one) => `needed here: ${needText(one)}`),
+      20,
+    ),
     ...firstLines(
       plan.collisions.map((one) => `one name on a file system that folds case: ${one}`),
       10,

@@ -31,8 +31,10 @@ export interface ProfileData {
   readonly stop: readonly (readonly string[])[];
   readonly start: readonly (readonly string[])[];
   /** Commands by which the agent's own program says, after a move, that it is well. */
-  readonly wake?: readonly (readonly string[])[];
-  readonly requires: readonly { readonly tool: string; readonly version?: string }[];
+  readonly wake?: readonly WakeCommand[];
+  /** Where sessions are: files, or the rows of a table. */
+  readonly sessions?: readonly { readonly match: string; readonly table?: string }[];
+  readonly requires: readonly Requirement[];
   readonly bodyDirectory?: string;
   /** Layouts: each a list of globs that all find something. */
   readonly detect?: readonly (readonly string[])[];
@@ -47,6 +49,23 @@ export interface ProfileData {
   /** What a person has to do again on the new host. */
   readonly redo?: readonly { readonly match: string; readonly about: string }[];
 }
+
+/** A command, or one for each file that matches: `{copy}` is a copy of it as a database, `{path}` it itself, `{1}` the first name of its path. */
+export type WakeCommand = readonly string[] | { readonly each: string; readonly run: readonly string[] };
+
+/**
+ * What an agent finds on its host: a program, of at least a version or the one that the newest file of some says that it was written by;
+ * variables that its configuration names; an item of the keychain; a login, of which a command tells. Without a program a rehydrate refuses,
+ * unless it is for running alone.
+ */
+export type Requirement =
+  | { readonly tool: string; readonly version?: string | { readonly match: string; readonly key: string }; readonly for?: 'run' }
+  | {
+      readonly variables: { readonly file: string; readonly keys?: readonly string[]; readonly braces?: true };
+      readonly or?: readonly string[];
+    }
+  | { readonly keychain: string; readonly or?: readonly string[] }
+  | { readonly login: readonly string[]; readonly when?: string };
 
 /** Where something lies that belongs to an agent: a path, or what its own configuration says; `as` is where it would lie within the root. */
 interface OutsideRule {
@@ -114,7 +133,10 @@ function compileRule(match: string): RegExp {
 export function compileProfile(value: unknown, { isOwn = true }: { readonly isOwn?: boolean } = {}): Profile {
   if (!profileValid(value)) throw notFitting(profileValid.errors);
   const data = value as ProfileData;
-  for (const { match } of [...(data.relocate ?? []), ...(data.onMove ?? []), ...(data.redo ?? [])]) compileRule(match);
+  for (const { match } of [...(data.relocate ?? []), ...(data.onMove ?? []), ...(data.redo ?? []), ...(data.sessions ?? [])])
+    compileRule(match);
+  for (const one of data.wake ?? []) if ('each' in one) compileRule(one.each);
+  for (const one of data.requires) if ('tool' in one && typeof one.version === 'object') compileRule(one.version.match);
   for (const glob of [...(data.detect ?? []).flat(), ...(data.agents ?? []), ...(data.outside ?? []).flatMap(({ path = '' }) => [path])])
     for (const name of glob.split('/')) compileRule(name);
   const rules = data.rules.map((rule) => ({ rule, pattern: compileRule(rule.match) }));
@@ -174,4 +196,4 @@ export function plainName<Path extends string>(path: Path): Path {
   return (path.includes(HELD) ? path.replace(HELD_NAME, '') : path) as Path;
 }
 
-const JOINED = ['rules', 'detect', 'outside', 'relocate', 'onMove', 'redo', 'stop', 'start', 'wake', 'requires'] as const;
+const JOINED = ['rules', 'detect', 'outside', 'relocate', 'onMove', 'redo', 'stop', 'start', 'wake', 'sessions', 'requires'] as const;

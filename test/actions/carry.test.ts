@@ -75,7 +75,7 @@ describe('what is there already', () => {
     const { a, b, home, directory } = await adopted(temporary());
     const { invite } = await import('../../src/actions/invite.ts');
     const { parseInvite } = await import('../../src/ledger/message.ts');
-    const target = parseInvite(Buffer.from((await invite(b, { searchPath: '' })).document)).by;
+    const target = parseInvite(Buffer.from((await invite(b)).document)).by;
     const bulk = join(directory, 'bulk.tar');
     expect((await carry(a, bulk, { target })).leftOut).toBe(0);
     expect((await carry(a, bulk, { target })).leftOut).toBe(0);

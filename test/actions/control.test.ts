@@ -61,7 +61,7 @@ test('a control directory elsewhere: recorded, verified, restored, moved away an
   await close(a, Buffer.from(reply));
   await fence(at(b, away), { to: { invite: await inviteOf(a) }, acceptNew: true, drain: 0 });
   await pack(at(b, away), { output: join(directory, 'back.tar'), includeSecrets: true, write: () => Promise.resolve() });
-  await rehydrate(a, { bundles: [join(directory, 'back.tar')], directory: home, dryRun: false, input: nothing(), searchPath: '' });
+  await rehydrate(a, { bundles: [join(directory, 'back.tar')], directory: home, dryRun: false, input: nothing() });
   await promote(a);
   expect(await acts(a, home)).toBe(true);
   expect(await status(a)).toBe(0);

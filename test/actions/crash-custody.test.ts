@@ -52,7 +52,6 @@ const recoverTo = async (ports: Ports, stage: Stage): ReturnType<typeof recover>
     input: nothing(),
     directory: stage.away,
     custodian: await kitOf(ports, stage),
-    searchPath: process.env['PATH'] ?? '',
     confirm: yes,
   });
 

@@ -27,7 +27,6 @@ import { acts, adopted, arrived, inviteOf, nothing, type Stage } from '../suppor
 import { at, testHost } from '../support/host.ts';
 import { temporary } from '../support/tree.ts';
 
-const PATH = process.env['PATH'] ?? '';
 const none = { custodian: undefined };
 const keepAll = { keep: {}, grace: 0, dryRun: false };
 const carry = (ports: Ports, output: string, options: Partial<Parameters<typeof pack>[1]> = {}): ReturnType<typeof pack> =>
@@ -47,7 +46,6 @@ async function recoverWith(
     input: nothing(),
     directory: to,
     custodian,
-    searchPath: PATH,
     confirm: () => Promise.resolve('why'),
   });
 }
@@ -143,7 +141,6 @@ describe('what lies in keys/', () => {
       directory: stage.away,
       dryRun: false,
       input: nothing(),
-      searchPath: PATH,
     });
     expect(missingSecrets).toEqual([]);
     expect(readFileSync(join(stage.away, 'private/secrets/chat.env'), 'utf8')).toContain('canary');
@@ -206,7 +203,7 @@ describe('gc', () => {
     await fence(stage.a, { to: { invite }, acceptNew: true, drain: 0 });
     await carry(stage.a, join(directory, 'rest.tar'));
     const bundles = [join(directory, 'bulk.tar'), join(directory, 'rest.tar')];
-    await rehydrate(stage.b, { bundles, directory: stage.away, dryRun: false, input: nothing(), searchPath: PATH });
+    await rehydrate(stage.b, { bundles, directory: stage.away, dryRun: false, input: nothing() });
     await promote(at(stage.b, stage.away));
     expect(await acts(stage.b, stage.away)).toBe(true);
   });

@@ -49,10 +49,10 @@ describe('an agent with hybrid keys', () => {
     const { chain } = await openRoot(a, home);
     for (const { record } of chain.records) for (const one of recipientsOf(record)) expect(one).toMatch(/^age1pq1/);
 
-    const classic = parseInvite(Buffer.from((await invite(b, { searchPath: '' })).document));
+    const classic = parseInvite(Buffer.from((await invite(b)).document));
     await expect(fence(a, { to: { invite: classic }, acceptNew: true, drain: 0 })).rejects.toMatchObject({ code: 'KEY_UNFIT' });
     expect(await acts(a, home)).toBe(true);
-    const hybrid = parseInvite(Buffer.from((await invite(b, { searchPath: '', hybrid: true })).document));
+    const hybrid = parseInvite(Buffer.from((await invite(b, { hybrid: true })).document));
     await fence(a, { to: { invite: hybrid }, acceptNew: true, drain: 0 });
     const bundle = join(directory, 'ada.tar');
     await pack(a, { output: bundle, includeSecrets: true, write: () => Promise.resolve() });
@@ -66,7 +66,7 @@ describe('an agent with hybrid keys', () => {
     const c = testHost(directory, 'c', { root: directory });
     const custodian = await openCustodian(c, { kit: join(directory, 'new.kit') });
     if (custodian === null) throw new Error('no kit');
-    const options = { bundles: [join(directory, 'nas')], input: nothing(), directory: join(directory, 'c'), custodian, searchPath: '' };
+    const options = { bundles: [join(directory, 'nas')], input: nothing(), directory: join(directory, 'c'), custodian };
     await recover(c, { ...options, confirm: () => Promise.resolve('lost') });
     expect(await acts(c, join(directory, 'c'))).toBe(true);
     expect(readFileSync(join(directory, 'c/private/secrets/chat.env'), 'utf8')).toContain('canary');

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sqliteBy, type ColumnChange, type Sqlite } from '../../src/providers/sqlite.ts';
-import { moduleShell, programShell } from '../../src/providers/sqlite-shell.ts';
+import type { ColumnChange } from '../../src/providers/sqlite/change.ts';
+import { sqliteBy, type Sqlite } from '../../src/providers/sqlite/sqlite.ts';
+import { moduleShell, programShell } from '../../src/providers/sqlite/shell.ts';
 import { has } from '../support/tools.ts';
 import { temporary } from '../support/tree.ts';
 

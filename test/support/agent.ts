@@ -49,7 +49,7 @@ export async function offered(directory: string, build?: (root: string) => void)
 }
 
 export async function inviteOf(ports: Ports): Promise<ReturnType<typeof parseInvite>> {
-  return parseInvite(Buffer.from((await invite(ports, { searchPath: '' })).document));
+  return parseInvite(Buffer.from((await invite(ports)).document));
 }
 
 /** The offered agent, put in place at host b. */
@@ -60,7 +60,7 @@ export async function arrived(directory: string, build?: (root: string) => void)
 }
 
 export function bringTo(ports: Ports, { bundle, away }: Pick<Stage, 'bundle' | 'away'>): ReturnType<typeof rehydrate> {
-  return rehydrate(ports, { bundles: [bundle], directory: away, dryRun: false, input: nothing(), searchPath: process.env['PATH'] ?? '' });
+  return rehydrate(ports, { bundles: [bundle], directory: away, dryRun: false, input: nothing() });
 }
 
 /** Whether a host may act with a root. */

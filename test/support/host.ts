@@ -7,7 +7,7 @@ import { createFiles, type BeforeChange } from '../../src/core/files.ts';
 import { ownThread } from '../../src/core/threads/job.ts';
 import { fileSystemOf } from '../../src/providers/file-system.ts';
 import { createProcessTable } from '../../src/providers/processes.ts';
-import { findSqlite } from '../../src/providers/sqlite.ts';
+import { findSqlite } from '../../src/providers/sqlite/sqlite.ts';
 
 /** A clock that never waits: a sleep only moves it on. */
 function testClock(): Clock {
@@ -38,6 +38,7 @@ export function testHost(
     start: { directory: options.root ?? directory, exact: false },
     cwd: options.root ?? directory,
     profileDirectory: join(directory, `config-${name}`, 'perdure', 'profiles'),
+    environment: process.env,
     home: join(directory, name),
     progress: () => undefined,
     fileSystem: fileSystemOf,

@@ -7,6 +7,7 @@ import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { fence } from '../../src/actions/fence.ts';
 import { init } from '../../src/actions/init.ts';
 import { pack } from '../../src/actions/pack.ts';
+import type { RehydrateResult } from '../../src/actions/rehydrate.ts';
 import type { Ports } from '../../src/actions/session/ports.ts';
 import { bringTo, inviteOf } from './agent.ts';
 import { at, testHost } from './host.ts';
@@ -21,6 +22,7 @@ interface Arrived {
   readonly old: string;
   readonly root: string;
   readonly here: Ports;
+  readonly arrived: RehydrateResult;
 }
 
 type Build = (directory: string, options: { readonly era: 'old' | 'new'; readonly home: string }) => void;
@@ -44,10 +46,10 @@ export async function moved(
   await pack(a, { output: bundle, includeSecrets: true, write: () => Promise.resolve() });
   const root = join(directory, 'b', 'moved', name);
   mkdirSync(join(directory, 'b', 'moved'));
-  await bringTo(b, { bundle, away: root });
+  const arrived = await bringTo(b, { bundle, away: root });
   const here = at(b, root);
   expect((await promote(here)).moved).toBe(true);
-  return { directory, home: join(directory, 'a'), old, root, here };
+  return { directory, home: join(directory, 'a'), old, root, here, arrived };
 }
 
 /** What SQLite answers, as its program prints it. */

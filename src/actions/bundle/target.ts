@@ -1,5 +1,5 @@
 import { realpath, stat, statfs } from 'node:fs/promises';
-import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
 import { decide } from '../../ledger/decide.ts';
@@ -7,6 +7,7 @@ import { liveGuards } from '../guarded/guards.ts';
 import type { OpenState } from '../state/open-state.ts';
 import type { Ports } from '../session/ports.ts';
 import { agentAt, openRoot, type Session } from '../session/session.ts';
+import { isOnPath } from '../../providers/commands.ts';
 import { word } from '../../core/shell.ts';
 import { CONTROL, isRoot } from '../session/control.ts';
 
@@ -92,12 +93,10 @@ export async function refuseShort(path: string, bytes: bigint): Promise<void> {
 }
 
 /** Throws REQUIREMENT_MISSING where a program that the agent requires is not on PATH. */
-export async function refuseRequirements({ files }: Ports, { facts }: OpenState, searchPath: string): Promise<void> {
-  for (const { tool } of facts.requirements) {
-    const found = await Promise.all(searchPath.split(delimiter).map((directory) => files.exists(join(directory, tool))));
-    if (!found.includes(true))
+export function refuseRequirements({ environment }: Ports, { facts }: OpenState): void {
+  for (const { tool } of facts.requirements)
+    if (!isOnPath(tool, environment['PATH']))
       throw new AgentError('REQUIREMENT_MISSING', `the agent requires '${tool}', which is not on PATH here`, {
         hints: [{ command: `command -v ${tool}`, effect: 'after it was installed; nothing was changed' }],
       });
-  }
 }

@@ -7,7 +7,8 @@ import type { PathMap } from '../../install/relocate/path-map.ts';
 import { JsonText, spellings } from '../../install/relocate/json-text.ts';
 import { rewriteFile } from '../../install/relocate/rewrite-file.ts';
 import { HELD, type JsonColumn } from '../../profile/profile.ts';
-import type { ColumnChange, Sqlite } from '../../providers/sqlite.ts';
+import type { ColumnChange } from '../../providers/sqlite/change.ts';
+import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 import type { HomePlan } from './plan.ts';
 
 /** A file, and how many paths in it were rewritten. */

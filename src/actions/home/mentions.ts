@@ -5,7 +5,7 @@ import { fill } from '../../core/bytes.ts';
 import { fsPath, showName, type RelPath } from '../../core/name.ts';
 import { sidecarsOf } from '../../manifest/sidecars.ts';
 import type { FileClass, Profile } from '../../profile/profile.ts';
-import type { Sqlite } from '../../providers/sqlite.ts';
+import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 
 /** A file that holds what was looked for, and how often; of a database the rows, and the columns. */
 export interface Mention {

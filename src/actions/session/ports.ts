@@ -4,7 +4,7 @@ import type { Threads } from '../../core/threads/job.ts';
 import type { Machine } from '../../host/home.ts';
 import type { FileSystemKind } from '../../providers/file-system.ts';
 import type { ProcessTable } from '../../providers/processes.ts';
-import type { Sqlite } from '../../providers/sqlite.ts';
+import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 
 /** Tells a person that long work goes on. */
 export type Progress = (event: { readonly phase: string; readonly files?: number; readonly bytes?: bigint }) => void;
@@ -27,6 +27,8 @@ export interface Ports {
   readonly cwd: string;
   /** The directory of profiles of a user's own. */
   readonly profileDirectory: string;
+  /** The variables of the environment. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** The account's home directory. */
   readonly home: string;
   readonly progress: Progress;

@@ -155,13 +155,22 @@ export async function factsOf(
       platform: session.ports.machine.platform,
       ...homeLabels(placeHere(session), { previous: home, profile, moved }),
     },
-    requirements: profile.data.requires,
+    requirements: neededPrograms(profile),
     counts: Object.fromEntries(scan.counts),
     ...(body === null ? {} : { body }),
     ...(databases.length === 0 ? {} : { databases }),
     ...(message === undefined ? {} : { message }),
     ...(identityVersion === null ? {} : { identityVersion }),
   };
+}
+
+/** The programs without which a rehydrate refuses. */
+function neededPrograms({ data }: Profile): Facts['requirements'] {
+  return data.requires.flatMap((one) =>
+    'tool' in one && one.for === undefined
+      ? [{ tool: one.tool, ...(typeof one.version === 'string' ? { version: one.version } : {}) }]
+      : [],
+  );
 }
 
 /** Whether a state is whole: nothing unreadable or in motion, no database that may not open, no secret lost. */

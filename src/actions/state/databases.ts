@@ -4,7 +4,7 @@ import { liveDatabases } from '../../capture/databases/live.ts';
 import { showName, type RelPath } from '../../core/name.ts';
 import type { DatabaseRecord, Facts, Finding } from '../../manifest/facts.ts';
 import type { Profile } from '../../profile/profile.ts';
-import { SKIPPED } from '../../providers/sqlite.ts';
+import { SKIPPED } from '../../providers/sqlite/look.ts';
 import type { Session } from '../session/session.ts';
 
 /** Milliseconds that a database may stay locked before it is taken as it lies there. */

@@ -5,7 +5,8 @@ import type { Clock } from '../../core/clock.ts';
 import type { Digest } from '../../core/digest.ts';
 import { fsPath, type RelPath } from '../../core/name.ts';
 import { sidecarsOf } from '../../manifest/sidecars.ts';
-import type { CopyFailure, DatabaseFacts, Sqlite } from '../../providers/sqlite.ts';
+import type { DatabaseFacts } from '../../providers/sqlite/look.ts';
+import type { CopyFailure, Sqlite } from '../../providers/sqlite/sqlite.ts';
 import type { DatabaseCopy, OpenDatabases } from '../captured.ts';
 import { hasSharedMemory, unitStat } from './live.ts';
 

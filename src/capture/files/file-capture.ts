@@ -5,7 +5,7 @@ import { fsPath, showName, type RelPath } from '../../core/name.ts';
 import { byCodeUnit } from '../../core/order.ts';
 import type { FileEntry } from '../../manifest/entry.ts';
 import type { SecretSheet } from '../../manifest/facts.ts';
-import type { CopyFailure } from '../../providers/sqlite.ts';
+import type { CopyFailure } from '../../providers/sqlite/sqlite.ts';
 import { attributesOf, flagsOf, nameOf } from '../attributes.ts';
 import { isLeftOut, type Captured, type Classified, type OpenDatabases } from '../captured.ts';
 import { FileReader } from './file-reader.ts';

@@ -28,7 +28,14 @@ function common(make: Maker, { project, slug, home }: { readonly project: string
   make.secret('.credentials.json', { refreshToken: canary('claude-code-refresh') });
   make.secret('backups/.claude.json.backup.1780000000', { mcpServers: { search: { env: { KEY: canary('claude-code-backup') } } } });
   make.lines(`${slug}/0b9d.jsonl`, [
-    { type: 'user', cwd: project, gitBranch: 'main', sessionId: '0b9d', message: { role: 'user', content: `what is in ${project}?` } },
+    {
+      type: 'user',
+      version: '2.1.0',
+      cwd: project,
+      gitBranch: 'main',
+      sessionId: '0b9d',
+      message: { role: 'user', content: `what is in ${project}?` },
+    },
     { type: 'assistant', cwd: project, sessionId: '0b9d', message: { role: 'assistant', content: [{ type: 'text', text: 'a harbour' }] } },
   ]);
   make.lines('history.jsonl', [{ display: `paste ${canary('claude-code-pasted')}`, timestamp: 1, project, sessionId: '0b9d' }]);

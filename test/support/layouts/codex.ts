@@ -18,13 +18,13 @@ export function buildCodex(directory: string, { era, home }: LayoutOptions): voi
 function common(make: Maker, { project, home }: { readonly project: string; readonly home: string }): void {
   make.secret(
     'config.toml',
-    `model = "main"\n\n[projects."${project}"]\ntrust_level = "trusted"\n\n[mcp_servers.search.env]\nKEY = "${canary('codex-mcp-key')}"\n`,
+    `model = "main"\n\n[projects."${project}"]\ntrust_level = "trusted"\n\n[model_providers.own]\nenv_key = "OWN_KEY"\n\n[mcp_servers.search.env]\nKEY = "${canary('codex-mcp-key')}"\n`,
   );
   make.secret('config.toml.bak', `[mcp_servers.search.env]\nKEY = "${canary('codex-old-mcp-key')}"\n`);
   make.secret('auth.json', { tokens: { refresh_token: canary('codex-refresh') } });
   make.secret('.env', `KEY=${canary('codex-env')}\n`);
   make.lines(ROLLOUT, [
-    { timestamp: '2026-08-01T10:00:00Z', type: 'session_meta', payload: { id: 'a', cwd: project } },
+    { timestamp: '2026-08-01T10:00:00Z', type: 'session_meta', payload: { id: 'a', cwd: project, cli_version: '0.140.0' } },
     {
       timestamp: '2026-08-01T10:00:01Z',
       type: 'turn_context',

@@ -19,6 +19,8 @@ function config(make: Maker, home: string): void {
 {
   agents: { defaults: { workspace: ${JSON.stringify(`${make.root}/workspace`)} }, entries: { main: { cwd: ${JSON.stringify(`${home}/project`)} } } },
   channels: { telegram: { botToken: ${JSON.stringify(token)} } },
+  models: { providers: { main: { apiKey: "\${MODEL_KEY}" } } },
+  meta: { lastTouchedVersion: "2026.8.10" },
 }
 `;
   make.secret('openclaw.json', text(canary('openclaw-telegram-token')));

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { liveDatabases } from '../../capture/databases/live.ts';
+import { parseRelPath } from '../../core/name.ts';
+import type { DatabaseRecord, Facts } from '../../manifest/facts.ts';
+import { sidecarsOf } from '../../manifest/sidecars.ts';
+import type { Profile } from '../../profile/profile.ts';
+import { SKIPPED } from '../../providers/sqlite/look.ts';
+import type { HostSession } from '../session/session.ts';
+import type { CheckLine } from '../state/check-lines.ts';
+
+/** Milliseconds to wait for a lock. */
+const DATABASE_LIMIT = 10_000;
+
+/** Databases that open, with the schema and no fewer rows than were recorded. */
+export async function databaseLine({ ports, root }: HostSession, { databases = [] }: Facts, profile: Profile): Promise<CheckLine> {
+  const name = 'databases';
+  if (databases.length === 0) return { name, ok: true, text: 'none' };
+  const sqlite = await ports.sqlite();
+  if (sqlite === null) return { name, ok: false, text: 'not looked into: the program sqlite3 is not there' };
+  const live = new Set<string>(liveDatabases({ root, profile, processes: ports.processes }));
+  const faults: string[] = [];
+  let inUse = 0;
+  for (const record of databases) {
+    if (record.path.includes('\\')) continue;
+    const path = parseRelPath(record.path);
+    // One with a log is not opened: that would bring the log to its end.
+    if (live.has(path) || sidecarsOf(path).some((one) => existsSync(join(root, one)))) inUse++;
+    else {
+      const fault = faultOf(
+        record,
+        existsSync(join(root, path))
+          ? await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT, brief: record.check === SKIPPED })
+          : null,
+      );
+      if (fault !== null) faults.push(fault);
+    }
+  }
+  const used = inUse === 0 ? '' : `, ${String(inUse)} with a log beside it, or in use, and not looked into`;
+  return {
+    name,
+    ok: faults.length === 0,
+    text: faults.length === 0 ? `${String(databases.length - inUse)} open, with schema and rows as recorded${used}` : faults.join('; '),
+  };
+}
+
+function faultOf(record: DatabaseRecord, now: Omit<DatabaseRecord, 'path'> | null): string | null {
+  if (now === null) return `'${record.path}' does not open`;
+  if (now.check !== 'ok' && now.check !== SKIPPED) return `'${record.path}': ${now.check}`;
+  if (now.userVersion < record.userVersion)
+    return `'${record.path}' has an older schema (${String(now.userVersion)}, recorded ${String(record.userVersion)})`;
+  const rows = new Map(now.tables.map((table) => [table.name, table.rows]));
+  const lost = record.tables.find((table) => !rows.has(table.name) || (rows.get(table.name) ?? 0) < (table.rows ?? 0));
+  return lost === undefined ? null : `'${record.path}': the table ${lost.name} has fewer rows than were recorded`;
+}

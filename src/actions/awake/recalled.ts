@@ -1,0 +1,51 @@
+import { lstatSync } from 'node:fs';
+import { fsPath } from '../../core/name.ts';
+import { spellings } from '../../install/relocate/json-text.ts';
+import { walkTree } from '../../manifest/tree.ts';
+import { compileGlob } from '../../profile/glob.ts';
+import type { Profile } from '../../profile/profile.ts';
+import { mentionsOf } from '../home/mentions.ts';
+import type { HostSession } from '../session/session.ts';
+import type { CheckLine } from '../state/check-lines.ts';
+import { sideOf, type OpenState } from '../state/open-state.ts';
+
+/** The sessions that were recorded, files or rows, and that are here; nothing where the profile does not say where they are. */
+export async function sessionsLine({ root }: HostSession, state: OpenState, { data }: Profile): Promise<readonly CheckLine[]> {
+  const rules = (data.sessions ?? []).map((one) => ({ ...one, pattern: compileGlob(one.match) }));
+  if (rules.length === 0) return [];
+  let [here, gone] = [0, 0];
+  for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get)) {
+    if (entry.type !== 'file') continue;
+    const rule = rules.find(({ pattern }) => pattern.test(path));
+    if (rule === undefined) continue;
+    const rows = rule.table === undefined ? 1 : rowsOf(state, path, rule.table);
+    if (lstatSync(fsPath(root, path), { throwIfNoEntry: false }) === undefined) gone += rows;
+    else here += rows;
+  }
+  return [
+    {
+      name: 'sessions',
+      ok: gone === 0,
+      text: `${String(here)} that were recorded are here${gone === 0 ? '' : `, ${String(gone)} are gone`}`,
+    },
+  ];
+}
+
+function rowsOf({ facts }: OpenState, path: string, table: string): number {
+  return facts.databases?.find((one) => one.path === path)?.tables.find((one) => one.name === table)?.rows ?? 0;
+}
+
+/** Whether a text is in the agent's memory, and where. */
+export async function recallLine({ ports, root }: HostSession, profile: Profile, text: string): Promise<CheckLine> {
+  const { found, unsearched } = await mentionsOf({ root, profile, sqlite: await ports.sqlite() }, [...new Set([text, ...spellings(text)])]);
+  const [first] = found;
+  const where = found.slice(0, 3).map(({ path, columns }) => (columns === undefined ? path : `${path} (${columns.join(', ')})`));
+  return {
+    name: 'recalls',
+    ok: first !== undefined,
+    text:
+      first === undefined
+        ? `'${text}' is in no file that was looked through${unsearched.length === 0 ? '' : `; not looked through: ${unsearched.slice(0, 3).join(', ')}`}`
+        : `'${text}' is in ${where.join(', ')}${found.length > 3 ? ` and ${String(found.length - 3)} more` : ''}`,
+  };
+}
