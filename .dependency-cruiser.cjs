@@ -15,6 +15,7 @@ const owners = {
   'isomorphic-git': 'src/providers/git\\.ts',
   execa: 'src/providers/commands\\.ts',
   json5: 'src/providers/json5\\.ts',
+  'smol-toml': 'src/providers/toml\\.ts',
   '@secretlint': 'src/providers/secret-scan\\.ts',
   chalk: 'src/cli/style\\.ts',
   '@oclif/core': 'src/cli/command\\.ts',

@@ -1,11 +1,12 @@
 import { showName } from '../core/name.ts';
 import { compareTrees } from '../manifest/compare.ts';
 import { compareLive } from './state/live-tree.ts';
-import { sideOf } from './state/open-state.ts';
+import { outsideBetween, outsideChanges } from './state/outside-compare.ts';
+import { sideOf, type OpenState } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading } from './state/read-state.ts';
 import { findState } from './state/revision.ts';
-import { openSession } from './session/session.ts';
+import { hasHost, openSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 
 /** What differs. */
@@ -27,10 +28,11 @@ export async function diff(
   if (to === undefined) {
     const profile = await readProfile(session);
     const { changes, ownSecrets, times } = await compareLive(session, before, { root: session.root, profile, trustIndex: true });
+    const beyond = hasHost(session) ? await outsideChanges(session, before, { profile, trustIndex: true }) : [];
     return {
       from: `record ${String(first.seq)}`,
       to: 'the tree',
-      changes: [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path }))],
+      changes: [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path })), ...beyond],
       times,
     };
   }
@@ -42,5 +44,7 @@ export async function diff(
     if (change.kind === 'times') times++;
     else changes.push({ kind: change.kind, path: showName(change.path) });
   }
+  const rootsOf = (state: OpenState): Parameters<typeof outsideBetween>[0] => ({ roots: state.facts.roots, get: sideOf(state).get });
+  changes.push(...(await outsideBetween(rootsOf(before), rootsOf(after))));
   return { from: `record ${String(first.seq)}`, to: `record ${String(second.seq)}`, changes, times };
 }

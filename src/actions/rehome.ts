@@ -16,12 +16,13 @@ import type { HomePlan } from './home/plan.ts';
 import { renamesOf, textsOf, withRenames, workOf, type RehomeOptions, type Work } from './home/work.ts';
 import { capture } from './checkpoint.ts';
 import { progressOf } from './session/progress.ts';
-import { refuseActivity, treeOf } from './restore-paths.ts';
+import { refuseActivity } from './guarded/activity.ts';
 import { stagingIn } from './session/control.ts';
 import { assertMay } from './session/may.ts';
 import type { Ports } from './session/ports.ts';
 import { openSession, type HostSession } from './session/session.ts';
 import { sideOf, type OpenState } from './state/open-state.ts';
+import { treeOf } from './state/staged.ts';
 import { refuseUnfinished } from './state/unfinished.ts';
 import { withWriter } from './session/writer.ts';
 
@@ -144,21 +145,22 @@ async function doRehome(
   });
   await syncTree(root);
   const outside =
-    work.from === null ? [] : await placeOutside(session, work.state, { from: work.from, map: work.map, profile: work.profile });
+    work.from === null ? null : await placeOutside(session, work.state, { from: work.from, map: work.map, profile: work.profile });
   // From now on what lies outside is looked for here.
   const { session: after } = await capture(session, { declare: ['rehome'], message: `rehome from ${work.from?.root ?? root}` });
   await note.clear();
   await ports.files.removeTree(staging);
-  const { found: mentions, unsearched } = await mentionsOf({ root, profile: work.profile, sqlite: await ports.sqlite() }, textsOf(work));
+  const { found: mentions, unsearched } = await mentionsOf(after, work.profile, textsOf(work));
   const links = [...plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }));
   const named = renames.map(({ from, to }) => ({ from: showName(from), to: showName(to) }));
   const isEmptied = ({ path, table }: { readonly path: RelPath; readonly table: string }): boolean =>
     emptied.some((one) => one.path === path && one.table === table);
   return resultOf(after, work, {
     isEmptied,
-    rewrites: [...rewrites, ...links],
+    rewrites: [...rewrites, ...links, ...(outside?.rewrites ?? [])],
+    unwritten: outside?.unwritten ?? [],
     renames: named,
-    outside,
+    outside: outside?.placed ?? [],
     mentions,
     unsearched,
     recorded: after.state.seq,
@@ -207,9 +209,10 @@ function resultOf(
   { from, map, plan, skip }: Work,
   {
     isEmptied = () => true,
+    unwritten = [],
     ...done
   }: Pick<RehomeResult, 'rewrites' | 'mentions' | 'unsearched' | 'recorded'> &
-    Partial<Pick<RehomeResult, 'renames' | 'outside'>> & {
+    Partial<Pick<RehomeResult, 'renames' | 'outside' | 'unwritten'>> & {
       /** Whether a table had rows; before it was looked, all might. */
       readonly isEmptied?: (one: { readonly path: RelPath; readonly table: string }) => boolean;
     },
@@ -232,7 +235,7 @@ function resultOf(
     cleared: [...(plan?.databases ?? [])].flatMap(([path, { cleared }]) =>
       cleared.filter((table) => isEmptied({ path, table })).map((table) => ({ path: showName(path), table })),
     ),
-    unwritten: skip.map((path) => ({ path, why: 'left as it is, as it was asked for' })),
+    unwritten: [...skip.map((path) => ({ path, why: 'left as it is, as it was asked for' })), ...unwritten],
     redo: told(plan?.redo),
     ...done,
   };

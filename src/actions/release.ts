@@ -9,7 +9,7 @@ import { syncTree } from '../install/durable.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { HELD } from '../profile/profile.ts';
 import { refuseMoved } from './home/due.ts';
-import { refuseActivity } from './restore-paths.ts';
+import { refuseActivity } from './guarded/activity.ts';
 import { capture } from './checkpoint.ts';
 import type { Ports } from './session/ports.ts';
 import { sideOf } from './state/open-state.ts';

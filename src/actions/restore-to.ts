@@ -7,11 +7,11 @@ import { finishRoot, stageTree } from '../install/stage.ts';
 import { selectTree } from '../manifest/select.ts';
 import { refuseInside } from './bundle/bundle-target.ts';
 import { progressOf } from './session/progress.ts';
-import { sideOf } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading } from './state/read-state.ts';
 import type { RestoreOptions } from './restore.ts';
-import { isWithin, known, relative, treeOf } from './restore-paths.ts';
+import { isWithin, nameOf, partsOf } from './restoring/parts.ts';
+import { treeOf } from './state/staged.ts';
 import { findState } from './state/revision.ts';
 import { openSession } from './session/session.ts';
 import { refuseShort } from './bundle/target.ts';
@@ -31,7 +31,14 @@ export async function restoreTo(
   const session = await openSession(ports);
   const chosen = findState(session, revision);
   const state = await learned(await openForReading(session, chosen.manifest));
-  const wanted = await known(state, { paths: paths.map((path) => relative(session, path)), seq: chosen.seq });
+  const named = paths.map((path) => nameOf(session, path, [state]));
+  if (new Set(named.map((one) => one.root)).size > 1)
+    throw new AgentError('USAGE_WRONG', 'paths within the root and outside of it cannot go into one directory', {
+      hints: [{ command: 'agent restore REV PATH --to DIR', effect: 'once for each of the places; nothing was changed' }],
+    });
+  // Without paths it is the root, which is the first.
+  const [part] = await partsOf(session, { target: state, head: state }, { named, seq: chosen.seq });
+  if (part === undefined) throw new AgentError('INTERNAL', 'a state has no tree');
   const target = resolve(ports.cwd, directory);
   await refuseInside(session, target);
   if (
@@ -48,21 +55,21 @@ export async function restoreTo(
     });
   let files = 0;
   let bytes = 0n;
-  const side = await selectTree(sideOf(state), (path, entry) => {
-    const take = isWithin(path, wanted);
+  const side = await selectTree(part.target, (path, entry) => {
+    const take = isWithin(path, part.within);
     if (take) files++;
     if (take && entry.type === 'file') bytes += BigInt(entry.size);
     return take;
   });
   await refuseShort(target, bytes);
   const staging = join(dirname(target), `.${basename(target)}.perdure-staging`);
-  const tree = treeOf(state, side);
+  const tree = treeOf(state, side, part.root);
   await ports.files.makeDirectory(dirname(target));
   await ports.files.removeTree(staging);
   await mkdir(staging, { mode: 0o700 });
   try {
     await stageTree(tree, staging, { onFiles: progressOf(ports, 'restore') });
-    finishRoot(staging, tree.root);
+    if (!part.isFile) finishRoot(staging, tree.root);
     await syncTree(staging);
     await rename(staging, target);
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Profile } from '../profile/profile.ts';
 import { elsewhereOf } from './awake/keychain.ts';
 import { liveGuards, type GuardNote } from './guarded/guards.ts';
 import { compareLive, looksUnchanged, type LiveDifference } from './state/live-tree.ts';
-import { outsideChanges } from './state/outside-capture.ts';
+import { isOutsideUnchanged, outsideChanges } from './state/outside-compare.ts';
 import type { Outside } from './session/outside.ts';
 import type { Ports } from './session/ports.ts';
 import { learned, openForReading, readFacts } from './state/read-state.ts';
@@ -106,15 +106,12 @@ async function changesSince(
   { facts, manifest, profile }: { readonly facts: Facts; readonly manifest: Digest; readonly profile: Profile },
 ): Promise<LiveDifference['changes']> {
   const { root } = session;
-  const beyond = hasHost(session) ? await outsideChanges(session, profile, facts) : [];
-  const outside = beyond.map((path) => ({ kind: 'changed' as const, path }));
-  if (await looksUnchanged(session, facts, { manifest, root, profile })) return outside;
-  const { changes, ownSecrets } = await compareLive(session, await learned(await openForReading(session, manifest)), {
-    root,
-    profile,
-    trustIndex: true,
-  });
-  return [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path })), ...outside];
+  const isBeyondSame = !hasHost(session) || (await isOutsideUnchanged(session, profile, facts.roots));
+  if ((await looksUnchanged(session, facts, { manifest, root, profile })) && isBeyondSame) return [];
+  const recorded = await learned(await openForReading(session, manifest));
+  const { changes, ownSecrets } = await compareLive(session, recorded, { root, profile, trustIndex: true });
+  const beyond = hasHost(session) && !isBeyondSame ? await outsideChanges(session, recorded, { profile, trustIndex: true }) : [];
+  return [...changes, ...ownSecrets.map((path) => ({ kind: 'added' as const, path })), ...beyond];
 }
 
 function nextWhenActive({

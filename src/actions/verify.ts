@@ -9,9 +9,12 @@ import { checkOpened, checkSealed, type StoreCheck } from './state/check-store.t
 import { withBundle, type Bundle, type Input } from './bundle/bundle.ts';
 import { GRAVITY, authorityLines, factLines, ledgerLine, severity, storeLine, treeLine, type CheckLine } from './state/check-lines.ts';
 import { compareLive, type LiveDifference } from './state/live-tree.ts';
+import { outsideChanges } from './state/outside-compare.ts';
+import type { OpenState } from './state/open-state.ts';
+import type { Profile } from '../profile/profile.ts';
 import { explainObstacle } from './session/refusal.ts';
 import type { Ports } from './session/ports.ts';
-import { findRoot, openRoot } from './session/session.ts';
+import { findRoot, hasHost, openRoot, type HostSession } from './session/session.ts';
 import { readProfile } from './session/root-profile.ts';
 import { controlOf } from './session/control.ts';
 
@@ -78,6 +81,7 @@ async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
     const acting = session.view !== null && decide(state, session.view, 'act').allowed;
     changes = live.changes;
     lines.push(...factLines(opened.state.facts), treeLine(live, { acting, seq: sealed.newest.seq }));
+    if (acting && hasHost(session)) lines.push(...(await outsideLines(session, opened.state, profile)));
     if (changes.length > 0 && !acting)
       findings.push({
         code: 'TREE_DIFFERS',
@@ -102,6 +106,15 @@ async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
     findings.push({ code: obstacle.obstacle, subject: message, next: hints.map((hint) => hint.command).join(' · ') });
   }
   return result(root, chain, { opened: opened.facts !== null, lines, findings, changes });
+}
+
+/** How what lies outside of the root stands to the record; where it is not at home here, it is not in place yet. */
+async function outsideLines(session: HostSession, state: OpenState, profile: Profile): Promise<readonly CheckLine[]> {
+  const roots = state.facts.roots.filter(({ name }) => name !== 'main');
+  if (roots.length === 0) return [];
+  const changes = await outsideChanges(session, state, { profile, trustIndex: false });
+  const text = changes.length === 0 ? 'is what was recorded' : `has moved on: ${String(changes.length)} paths`;
+  return [{ name: 'outside', ok: true, text: `${roots.map(({ name }) => name).join(', ')} ${text}` }];
 }
 
 interface ToOpen {

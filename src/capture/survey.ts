@@ -16,9 +16,17 @@ export interface Surveyed extends Pick<Classification, 'class' | 'flags' | 'rule
   readonly isAgent?: true;
 }
 
-/** Goes through every name below a root and classifies it; reads only the first bytes of files. Directories that are captured are not given. */
-export function* surveyed(root: string, profile: Profile, path: RelPath = ROOT_PATH): Generator<Surveyed> {
-  for (const name of safely(() => readdirSync(fsPath(root, path), { encoding: 'buffer' }).map(nameFromBytes).sort()) ?? []) {
+/**
+ * Goes through every name below a root, or that name `only`, and classifies it; reads only the first bytes of files. Directories that are
+ * captured are not given.
+ */
+export function* surveyed(
+  root: string,
+  profile: Profile,
+  { path = ROOT_PATH, only }: { readonly path?: RelPath; readonly only?: string | undefined } = {},
+): Generator<Surveyed> {
+  const names = (): readonly string[] => readdirSync(fsPath(root, path), { encoding: 'buffer' }).map(nameFromBytes).sort();
+  for (const name of only === undefined ? (safely(names) ?? []) : [only]) {
     const child = childPath(path, name);
     const stat = lstatSync(fsPath(root, child), { bigint: true, throwIfNoEntry: false });
     if (stat === undefined) continue;
@@ -28,7 +36,7 @@ export function* surveyed(root: string, profile: Profile, path: RelPath = ROOT_P
       if (isAgent) yield { ...found, path, isAgent };
     } else if (stat.isDirectory()) {
       if (isLeftOut(found.class)) yield { ...found, isLeft: true };
-      else yield* surveyed(root, profile, child);
+      else yield* surveyed(root, profile, { path: child });
     } else if (!stat.isFile()) yield found;
     else {
       const header = safely(() => peekHeader(fsPath(root, child)));

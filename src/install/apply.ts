@@ -61,7 +61,7 @@ export async function applyTree(root: string, { staging, tree, removed, owns, ex
  * Finds a directory that is to give way to a file and holds something that no state has, so that it cannot; null where there
  * is none. Look before the first change.
  */
-export async function findObstacle(root: string, { tree, removed }: Pick<Application, 'tree' | 'removed'>): Promise<string | null> {
+export async function findObstacle(root: string, { tree, removed }: Pick<Application, 'tree' | 'removed'>): Promise<RelPath | null> {
   const going = new Set<string>(removed);
   const holdsMore = (path: RelPath): boolean =>
     readdirSync(fsPath(root, path), { encoding: 'buffer' }).some((bytes) => {
@@ -69,7 +69,7 @@ export async function findObstacle(root: string, { tree, removed }: Pick<Applica
       return !going.has(child) || (lstatSync(fsPath(root, child)).isDirectory() && holdsMore(child));
     });
   for await (const { path, entry } of walkTree(tree.pages, tree.get))
-    if (entry.type !== 'directory' && isDirectory(fsPath(root, path)) && holdsMore(path)) return showName(path);
+    if (entry.type !== 'directory' && isDirectory(fsPath(root, path)) && holdsMore(path)) return path;
   return null;
 }
 

@@ -34,11 +34,21 @@ export interface DatabaseRecord {
 /** Findings that say that a database was copied while it was written, and may not open. */
 export const UNCOPIED: ReadonlySet<string> = new Set(['SQLITE_RAW', 'DATABASE_LOCKED']);
 
+/** A tree of a state: `main`, or what lies outside of that and is named by where it lies. */
+export type RecordedRoot = {
+  readonly name: string;
+  readonly mode: number;
+  readonly mtime: string;
+  readonly pages: readonly Digest[];
+  /** Where it would lie within the root, by which its files are known to the profile. */
+  readonly as?: string;
+};
+
 /** What is known of one state; sealed. */
 export interface Facts {
   readonly format: 'perdure-facts/1';
   readonly name: string;
-  readonly roots: readonly { readonly name: string; readonly mode: number; readonly mtime: string; readonly pages: readonly Digest[] }[];
+  readonly roots: readonly RecordedRoot[];
   /** Digest of each class over path, type, mode, link and content; never times, never class secret. */
   readonly classes: Readonly<Record<string, Digest>>;
   readonly consistency: 'quiesced' | 'live';

@@ -80,7 +80,7 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     await rehome(here, NOTHING);
     const memory = join(directory, 'b', 'ws', 'MEMORY.md');
     execFileSync('rm', [memory]);
-    expect((await status(here)).changes).toEqual([{ kind: 'changed', path: '~/ws/' }]);
+    expect((await status(here)).changes).toEqual([{ kind: 'removed', path: '~/ws/MEMORY.md' }]);
     const lost = await checkpoint(here);
     expect(lost.newAlarms).toMatchObject([{ code: 'MEMORY_VANISHED', subject: '~/ws/MEMORY.md' }]);
     const shown = await show(here, 'HEAD~1:~/ws/MEMORY.md');

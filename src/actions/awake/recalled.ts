@@ -36,8 +36,8 @@ function rowsOf({ facts }: OpenState, path: string, table: string): number {
 }
 
 /** Whether a text is in the agent's memory, and where. */
-export async function recallLine({ ports, root }: HostSession, profile: Profile, text: string): Promise<CheckLine> {
-  const { found, unsearched } = await mentionsOf({ root, profile, sqlite: await ports.sqlite() }, [...new Set([text, ...spellings(text)])]);
+export async function recallLine(session: HostSession, profile: Profile, text: string): Promise<CheckLine> {
+  const { found, unsearched } = await mentionsOf(session, profile, [...new Set([text, ...spellings(text)])]);
   const [first] = found;
   const where = found.slice(0, 3).map(({ path, columns }) => (columns === undefined ? path : `${path} (${columns.join(', ')})`));
   return {

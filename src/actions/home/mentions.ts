@@ -1,10 +1,15 @@
 import { closeSync, lstatSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { surveyed } from '../../capture/survey.ts';
 import { openPlain } from '../../capture/lane/pieces.ts';
 import { fill } from '../../core/bytes.ts';
 import { fsPath, showName, type RelPath } from '../../core/name.ts';
 import { sidecarsOf } from '../../manifest/sidecars.ts';
 import type { FileClass, Profile } from '../../profile/profile.ts';
+import { outsideOf } from '../session/outside.ts';
+import type { Session } from '../session/session.ts';
+import { profileOutside } from '../state/outside-capture.ts';
+import { inRoot } from '../state/outside-compare.ts';
 import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 
 /** A file that holds what was looked for, and how often; of a database the rows, and the columns. */
@@ -20,10 +25,13 @@ export interface Mentions {
   readonly unsearched: readonly string[];
 }
 
+/** A tree to look through, or one file of it; `shown` says how its paths are spoken of. */
 interface Looked {
   readonly root: string;
   readonly profile: Profile;
   readonly sqlite: Sqlite | null;
+  readonly only?: string;
+  readonly shown: (path: string) => string;
 }
 
 /** Classes that are not looked into: they do not travel, or nothing is to be said of them. */
@@ -34,24 +42,38 @@ const DATABASE_LIMIT = 4 * 1024 ** 3;
 const BINARY = 4096;
 const LOCK_LIMIT = 5_000;
 
-/** Looks for texts in the text files and databases of a tree that nobody writes; `isWanted` chooses by class. */
+/** Looks for texts in the text files and databases of an agent that nobody writes, and of what is captured with it from outside. */
 export async function mentionsOf(
-  { root, profile, sqlite }: Looked,
+  { ports, root }: Pick<Session, 'ports' | 'root'>,
+  profile: Profile,
   texts: readonly string[],
-  isWanted: (kind: FileClass) => boolean = () => true,
 ): Promise<Mentions> {
+  const sqlite = await ports.sqlite();
+  const all = [mentionsIn({ root, profile, sqlite, shown: (path) => path }, texts)];
+  for (const outside of (await outsideOf(ports, root, profile)).filter((one) => one.captured)) {
+    const { name, path } = outside;
+    const place = name.endsWith('/') ? { root: path } : { root: dirname(path), only: basename(path) };
+    const looked = { ...place, profile: profileOutside(outside, profile), sqlite, shown: (inner: string) => inRoot(name, inner) };
+    all.push(mentionsIn(looked, texts));
+  }
+  const done = await Promise.all(all);
+  return { found: done.flatMap(({ found }) => found), unsearched: done.flatMap(({ unsearched }) => unsearched) };
+}
+
+async function mentionsIn({ root, profile, sqlite, only, shown }: Looked, texts: readonly string[]): Promise<Mentions> {
   const needles = texts.map((one) => Buffer.from(one));
   const found: Mention[] = [];
   const unsearched: string[] = [];
   if (texts.length === 0) return { found, unsearched };
-  for (const { path, stat, class: kind, flags, isDatabase } of surveyed(root, profile)) {
-    if (!stat.isFile() || CLOSED.includes(kind) || !isWanted(kind)) continue;
+  for (const { path, stat, class: kind, flags, isDatabase } of surveyed(root, profile, { only })) {
+    if (!stat.isFile() || CLOSED.includes(kind)) continue;
+    const name = shown(showName(path));
     if (isDatabase) {
       const columns = await searchDatabase({ root, sqlite }, path, { size: Number(stat.size), texts });
-      if (columns === null) unsearched.push(showName(path));
+      if (columns === null) unsearched.push(name);
       else if (columns.length > 0)
         found.push({
-          path: showName(path),
+          path: name,
           count: columns.reduce((sum, { rows }) => sum + rows, 0),
           columns: columns.map(({ column }) => column),
         });
@@ -61,7 +83,7 @@ export async function mentionsOf(
     const bytes = read(fsPath(root, path), Math.min(TEXT_LIMIT, Number(stat.size)));
     if (bytes === null || bytes.subarray(0, BINARY).includes(0)) continue;
     const count = needles.reduce((sum, needle) => sum + occurrences(bytes, needle), 0);
-    if (count > 0) found.push({ path: showName(path), count });
+    if (count > 0) found.push({ path: name, count });
   }
   return { found, unsearched };
 }

@@ -4,18 +4,25 @@ import { dirname, join } from 'node:path';
 import { finishRoot, stageTree } from '../../install/stage.ts';
 import { syncTree } from '../../install/durable.ts';
 import type { PathMap } from '../../install/relocate/path-map.ts';
-import { rewriteFile } from '../../install/relocate/rewrite-file.ts';
-import type { Facts } from '../../manifest/facts.ts';
+import { placeLink } from '../../install/relocate/place.ts';
+import { OpenedDirectories } from '../../install/opened-directories.ts';
+import type { Facts, RecordedRoot } from '../../manifest/facts.ts';
+import type { GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
+import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 import { AgentError } from '../../core/errors.ts';
-import { besideOf, cameBeside, isOfHost, outsideOf, placeOfName } from '../session/outside.ts';
+import { fsPath, showName, type RelPath } from '../../core/name.ts';
+import { besideOf, cameBeside, isOfHost, outsideOf, pathAs, placeOfName } from '../session/outside.ts';
 import type { Ports } from '../session/ports.ts';
 import type { HostSession } from '../session/session.ts';
-import type { OpenState } from '../state/open-state.ts';
+import { sideOf, type OpenState } from '../state/open-state.ts';
 import { outsidePages } from '../state/outside-capture.ts';
+import { inRoot } from '../state/outside-compare.ts';
 import { readFacts } from '../state/read-state.ts';
 import { statesOf } from '../state/revision.ts';
+import { changeStaged, type Rewrite, type Unwritten } from './change-staged.ts';
 import type { HomePlace } from './due.ts';
+import { planHome } from './plan.ts';
 
 /**
  * Something that lies outside of the root, where it was put: `beside` where something else was in its place, `replaced` where that was what
@@ -27,20 +34,25 @@ export interface PlacedOutside {
   readonly how: 'placed' | 'same' | 'replaced' | 'beside' | 'left';
 }
 
+/** All that was put in place, what was rewritten in it, and what could not be. */
+interface PlacedAll {
+  readonly placed: readonly PlacedOutside[];
+  readonly rewrites: readonly Rewrite[];
+  readonly unwritten: readonly Unwritten[];
+}
+
 interface Move {
   /** Where the state was at home. */
   readonly from: HomePlace;
   readonly map: PathMap;
 }
 
-type Root = Facts['roots'][number];
-
 /** What lies outside of the root of a state, and where it belongs here. */
 export function outsidePlaces(
   facts: Facts,
   { home }: Pick<Ports, 'home'>,
   { from, map }: Move,
-): readonly { readonly root: Root; readonly path: string }[] {
+): readonly { readonly root: RecordedRoot; readonly path: string }[] {
   return facts.roots
     .filter((one) => one.name !== 'main')
     .map((root) => {
@@ -69,8 +81,11 @@ export async function placeOutside(
   session: HostSession,
   state: OpenState,
   { profile, ...move }: Move & { readonly profile: Profile },
-): Promise<readonly PlacedOutside[]> {
+): Promise<PlacedAll> {
   const placed: PlacedOutside[] = [];
+  const rewrites: Rewrite[] = [];
+  const unwritten: Unwritten[] = [];
+  const sqlite = await session.ports.sqlite();
   for (const { root, path } of outsidePlaces(state.facts, session.ports, move)) {
     if (isOfHost(path, session.ports)) {
       placed.push({ name: root.name, path, how: 'left' });
@@ -82,14 +97,12 @@ export async function placeOutside(
     mkdirSync(staging, { mode: 0o700 });
     try {
       const isDirectory = root.name.endsWith('/');
-      const tree = {
-        root,
-        get: (digest: Parameters<typeof state.objects.main.chunk>[0]) => state.objects.main.chunk(digest),
-        secrets: null,
-      };
-      await stageTree(tree, staging, { finished: true });
+      const { get } = sideOf(state);
+      await stageTree({ root, get, secrets: null }, staging, { finished: true });
       const from = isDirectory ? staging : join(staging, readdirSync(staging)[0] ?? '');
-      rewriteOutside(from, root.name, { profile, map: move.map });
+      const changed = await rewriteOutside({ root, get }, staging, { profile, map: move.map, sqlite });
+      rewrites.push(...changed.rewrites.map((one) => ({ ...one, path: inRoot(root.name, one.path) })));
+      unwritten.push(...changed.unwritten.map((one) => ({ ...one, path: inRoot(root.name, one.path) })));
       if (isDirectory) finishRoot(staging, root);
       await syncTree(staging);
       placed.push({ name: root.name, ...(await put(session, { from, path, name: root.name, profile })) });
@@ -97,14 +110,27 @@ export async function placeOutside(
       rmSync(staging, { recursive: true, force: true });
     }
   }
-  return placed;
+  return { placed, rewrites, unwritten };
 }
 
-/** Rewrites what the profile names by the place where it lies: `relocate` rules that begin as its name does. */
-function rewriteOutside(from: string, name: string, { profile, map }: { readonly profile: Profile; readonly map: PathMap }): void {
-  for (const rule of profile.data.relocate ?? [])
-    if (!map.isEmpty && rule.match === name && (rule.as === 'json' || rule.as === 'text'))
-      rewriteFile(from, rule.as === 'json' ? { as: 'json', keys: rule.keys ?? null, except: rule.except } : { as: 'text' }, map);
+/** Rewrites the staged files that the profile knows by where they lie, or by where they would lie within the root; links, too. */
+async function rewriteOutside(
+  { root, get }: { readonly root: RecordedRoot; readonly get: GetChunk },
+  staging: string,
+  { profile, map, sqlite }: { readonly profile: Profile; readonly map: PathMap; readonly sqlite: Sqlite | null },
+): Promise<Pick<PlacedAll, 'rewrites' | 'unwritten'>> {
+  const named = (path: string): readonly string[] => [inRoot(root.name, path), ...(root.as === undefined ? [] : [pathAs(root.as, path)])];
+  const plan = await planHome({ pages: root.pages, get }, profile, { isElsewhere: false, map, skip: [], missing: [], named });
+  const opened = new OpenedDirectories(staging);
+  const paths = [...plan.texts.keys(), ...plan.databases.keys(), ...plan.links.keys()];
+  for (const path of paths) opened.open(path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath);
+  try {
+    const { rewrites, unwritten } = await changeStaged(staging, plan, { map, sqlite });
+    for (const [path, leads] of plan.links) placeLink(fsPath(staging, path), leads);
+    return { rewrites: [...rewrites, ...[...plan.links.keys()].map((path) => ({ path: showName(path), count: 1 }))], unwritten };
+  } finally {
+    opened.close();
+  }
 }
 
 async function put(

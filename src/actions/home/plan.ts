@@ -1,13 +1,13 @@
 import { parseJson } from '../../core/canonical.ts';
 import { showName, type RelPath } from '../../core/name.ts';
 import type { Entry, FileEntry } from '../../manifest/entry.ts';
+import type { TreeSide } from '../../manifest/compare.ts';
 import { databaseOf } from '../../manifest/sidecars.ts';
 import { chunksOf, walkTree, type GetChunk } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
 import { HELD, plainName, type JsonColumn, type Profile } from '../../profile/profile.ts';
 import type { PathMap } from '../../install/relocate/path-map.ts';
 import type { TextKind } from '../../install/relocate/rewrite-file.ts';
-import { sideOf, type OpenState } from '../state/open-state.ts';
 
 /** What is done to the files of a state in its new place. Paths are those of the state. */
 export interface HomePlan {
@@ -39,13 +39,14 @@ interface Told {
 
 /** Finds out what is to be done: `isElsewhere` whether the host is another, so that what is done once on a new host is due. */
 export async function planHome(
-  state: OpenState,
+  tree: TreeSide,
   profile: Profile,
   {
     isElsewhere,
     map,
     skip,
     missing,
+    named = (path) => [path],
   }: {
     readonly isElsewhere: boolean;
     readonly map: PathMap;
@@ -53,6 +54,8 @@ export async function planHome(
     readonly skip: readonly string[];
     /** Credentials that the state lacks. */
     readonly missing: readonly string[];
+    /** The names by which the profile may know a path, where that is not the path itself. */
+    readonly named?: (path: string) => readonly string[];
   },
 ): Promise<HomePlan> {
   const { relocate = [], onMove = [], redo = [] } = profile.data;
@@ -79,13 +82,12 @@ export async function planHome(
         one.told = true;
         redone.push({ path: path as RelPath, about: one.rule.about });
       }
-  for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get)) {
+  for await (const { path, entry } of walkTree(tree.pages, tree.get)) {
     const directory = path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
-    if (slugs.get(directory) === null && path.endsWith('.jsonl') && isReadable(entry))
-      slugs.set(directory, await pathIn(entry, sideOf(state).get));
+    if (slugs.get(directory) === null && path.endsWith('.jsonl') && isReadable(entry)) slugs.set(directory, await pathIn(entry, tree.get));
     if (skipped.has(showName(path))) continue;
     // What is set aside since an earlier move is of its place, too.
-    const plain = plainName(path);
+    const names = named(plainName(path));
     for (const one of again)
       if (!one.told && one.pattern.test(path)) {
         one.told = true;
@@ -107,7 +109,7 @@ export async function planHome(
       }
     }
     for (const { rule, pattern } of places) {
-      if (!pattern.test(plain)) continue;
+      if (!names.some((name) => pattern.test(name))) continue;
       if (rule.as === 'slug') {
         if (entry.type === 'directory') slugs.set(path, null);
         continue;
@@ -118,7 +120,7 @@ export async function planHome(
           ...(texts.get(path) ?? []),
           rule.as === 'text'
             ? { as: 'text' }
-            : { as: 'json', keys: rule.keys ?? null, except: rule.except, lines: plain.endsWith('.jsonl') },
+            : { as: 'json', keys: rule.keys ?? null, except: rule.except, lines: plainName(path).endsWith('.jsonl') },
         ]);
       else if (entry.flags?.includes('sqlite') === true) database(path).columns.push(...rule.columns);
     }

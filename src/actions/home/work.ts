@@ -7,7 +7,7 @@ import type { Renamed } from '../../install/relocate/place.ts';
 import type { Profile } from '../../profile/profile.ts';
 import { readProfile } from '../session/root-profile.ts';
 import type { HostSession } from '../session/session.ts';
-import type { OpenState } from '../state/open-state.ts';
+import { sideOf, type OpenState } from '../state/open-state.ts';
 import { learned, openForReading } from '../state/read-state.ts';
 import { movedFrom, placeHere, type HomePlace, type MoveNote } from './due.ts';
 import { planHome, type HomePlan } from './plan.ts';
@@ -57,7 +57,14 @@ export async function workOf(session: HostSession, { moved, skip, asIs }: Rehome
   const isElsewhere = from !== null && from.host !== here.host;
   const missing = state.facts.findings.filter((one) => one.code === 'SECRET_MISSING').map((one) => one.subject);
   const nothing = asIs || (map.isEmpty && !isElsewhere);
-  return { state, profile, from, map, skip, plan: nothing ? null : await planHome(state, profile, { isElsewhere, map, skip, missing }) };
+  return {
+    state,
+    profile,
+    from,
+    map,
+    skip,
+    plan: nothing ? null : await planHome(sideOf(state), profile, { isElsewhere, map, skip, missing }),
+  };
 }
 
 /** Directories that are named by an old path, and what they are to be called, where nothing has that name. */

@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { FileClass, Profile, ProfileData } from '../../profile/profile.ts';
 import { readJson5 } from '../../providers/json5.ts';
+import { readToml } from '../../providers/toml.ts';
 import { findPaths } from './find-paths.ts';
 import type { Ports } from './ports.ts';
 
@@ -52,6 +53,11 @@ export function isOfHost(path: string, { home, hostDirectory }: Pick<Ports, 'hom
   return closed.some((one) => within(path, one)) || [home, hostDirectory].some((one) => within(one, path));
 }
 
+/** The path within the root that something outside is known by, where its profile's rule says `as`; `.` is the root itself. */
+export function pathAs(as: string, path: string): string {
+  return as === '.' ? path : `${as}/${path}`;
+}
+
 /** What is appended to the name of what came to a place where something else is. */
 const CAME = '.perdure-came';
 
@@ -100,7 +106,8 @@ async function pathsOf(
   const absolute = (text: string): string => (text.startsWith('~/') ? join(home, text.slice(2)) : join(root, text));
   if (from !== undefined) {
     const bytes = await files.readIfPresent(join(root, from.file)).catch(() => null);
-    const texts = bytes === null ? [] : textsAt(await readJson5(bytes.toString('utf8')), from.at.split('.'));
+    const read = from.file.endsWith('.toml') ? readToml : readJson5;
+    const texts = bytes === null ? [] : textsAt(await read(bytes.toString('utf8')), from.at.split('.'));
     return texts.map((text) => (text.startsWith('~/') ? absolute(text) : resolve(root, dirname(from.file), text)));
   }
   const glob = absolute(path ?? '');

@@ -11,6 +11,7 @@ import { findEntry, pathFromNames, type GetChunk } from '../../manifest/tree.ts'
 import type { Profile } from '../../profile/profile.ts';
 import { readGit } from '../../providers/git.ts';
 import type { OutsideCapture } from './outside-capture.ts';
+import { inRoot } from './outside-compare.ts';
 import { databaseFindings } from './databases.ts';
 import { homeLabels, placeHere } from '../home/due.ts';
 import { sideOf, type OpenState } from './open-state.ts';
@@ -88,11 +89,6 @@ async function outsideAlarms(previous: OpenState, { outside, get }: Found): Prom
     }
   }
   return alarms;
-}
-
-/** How a path of a root outside is spoken of. */
-function inRoot(name: string, path: string): string {
-  return name.endsWith('/') ? `${name}${path}` : name;
 }
 
 /** Secrets that the state before has and this tree lacks: lost, or never supplied after a move. */

@@ -7,6 +7,7 @@ import type { Digest } from '../../core/digest.ts';
 import { loadName, showName } from '../../core/name.ts';
 import { compareTrees, type Change } from '../../manifest/compare.ts';
 import type { Facts } from '../../manifest/facts.ts';
+import type { GetChunk, PutChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
 import { progressOf } from '../session/progress.ts';
 import { mainRoot, scanIndexPath, sideOf, type OpenState } from './open-state.ts';
@@ -38,25 +39,15 @@ export async function compareLive(
   state: OpenState,
   { root, profile, trustIndex }: LiveOptions,
 ): Promise<LiveDifference> {
-  const kept = new Map<Digest, Buffer>();
+  const kept = keptPages(state);
   const found = await readTree(session, {
     root,
     profile,
     index: trustIndex ? openIndex(session, { manifest: state.digest, profile: profile.digest }) : null,
-    putTree(digest, bytes) {
-      if (!state.objects.main.index.has(digest))
-        kept.set(digest, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }));
-      return Promise.resolve();
-    },
+    putTree: kept.putTree,
   });
   const before = sideOf(state);
-  const after = {
-    pages: found.root.pages,
-    get: (digest: Digest): Promise<Buffer> => {
-      const page = kept.get(digest);
-      return page === undefined ? before.get(digest) : Promise.resolve(brotliDecompressSync(page));
-    },
-  };
+  const after = { pages: found.root.pages, get: kept.get };
   const changes: LiveDifference['changes'][number][] = [];
   const missingSecrets: string[] = [];
   const ownSecrets: string[] = [];
@@ -70,6 +61,22 @@ export async function compareLive(
   if (mainRoot(state.facts).mode !== found.root.mode) changes.push({ kind: 'changed', path: '.' });
   for (const path of changedSecrets(state, found)) if (!changes.some((one) => one.path === path)) changes.push({ kind: 'changed', path });
   return { scan: found, changes, times, missingSecrets, ownSecrets };
+}
+
+/** Keeps the pages of a tree that is read which a state has not, so that the two can be compared. */
+export function keptPages(state: OpenState): { readonly putTree: PutChunk; readonly get: GetChunk } {
+  const kept = new Map<Digest, Buffer>();
+  return {
+    putTree(digest, bytes) {
+      if (!state.objects.main.index.has(digest))
+        kept.set(digest, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }));
+      return Promise.resolve();
+    },
+    get(digest) {
+      const page = kept.get(digest);
+      return page === undefined ? sideOf(state).get(digest) : Promise.resolve(brotliDecompressSync(page));
+    },
+  };
 }
 
 /** Whether the tree looks as the facts say, by size, times and inode of what was read then. Opens no pack. */

@@ -8,17 +8,17 @@ import type { ContentStores } from '../../capture/scan-options.ts';
 import { scan } from '../../capture/scan.ts';
 import type { Digest } from '../../core/digest.ts';
 import { addCounters, newCounter, type Counter } from '../../manifest/coverage.ts';
-import type { Facts, Finding } from '../../manifest/facts.ts';
+import type { Finding, RecordedRoot } from '../../manifest/facts.ts';
 import type { PutChunk } from '../../manifest/tree.ts';
 import type { Classification, Profile } from '../../profile/profile.ts';
 import { movedFrom, placeHere } from '../home/due.ts';
 import { readFacts } from './read-state.ts';
-import { cameBeside, outsideOf, type Outside } from '../session/outside.ts';
+import { cameBeside, outsideOf, pathAs, type Outside } from '../session/outside.ts';
 import type { HostSession } from '../session/session.ts';
 
 /** What lies outside of the root and was captured with it. */
 export interface OutsideCapture {
-  readonly roots: readonly Facts['roots'][number][];
+  readonly roots: readonly RecordedRoot[];
   readonly counter: Counter;
   readonly findings: readonly Finding[];
   /** Puts the indexes of this capture in place as those of a state, or gives them up. */
@@ -28,6 +28,8 @@ export interface OutsideCapture {
 interface Sink {
   /** Absent in a check, which writes nothing. */
   readonly store?: () => Promise<ContentStores>;
+  /** Whether size, times and inode of files that the last checkpoint read are not trusted, and every byte is read. */
+  readonly readsAll?: boolean;
   readonly putTree: PutChunk;
 }
 
@@ -44,7 +46,7 @@ export async function captureOutside(
   const facts = manifest === null ? null : await readFacts(session, manifest);
   if (facts !== null && !isHome && movedFrom(facts, placeHere(session), profile) !== null)
     return { roots: facts.roots.filter((one) => one.name !== 'main'), counter: newCounter(), findings: [], end: () => undefined };
-  const roots: Facts['roots'][number][] = [];
+  const roots: RecordedRoot[] = [];
   const findings: Finding[] = [];
   let counter = newCounter();
   const ends: ((manifest: Digest | null) => void)[] = [];
@@ -73,14 +75,6 @@ export async function captureOutside(
   };
 }
 
-/** Roots outside that are not what was recorded, by name. Writes nothing. */
-export async function outsideChanges(session: HostSession, profile: Profile, facts: Facts): Promise<readonly string[]> {
-  const { roots } = await captureOutside(session, profile, { isHome: false, putTree: () => Promise.resolve() });
-  const before = new Map(facts.roots.filter((one) => one.name !== 'main').map((one) => [one.name, one.pages.join()]));
-  const now = new Map(roots.map((one) => [one.name, one.pages.join()]));
-  return [...new Set([...before.keys(), ...now.keys()])].filter((name) => before.get(name) !== now.get(name)).sort();
-}
-
 /** The pages of something outside as it lies there; nothing is stored. */
 export async function outsidePages(session: HostSession, profile: Profile, outside: Outside): Promise<string> {
   const sink = { putTree: () => Promise.resolve() };
@@ -88,10 +82,10 @@ export async function outsidePages(session: HostSession, profile: Profile, outsi
 }
 
 async function captureOne(
-  { ports, control, state }: HostSession,
+  { ports, control, state }: Pick<HostSession, 'ports' | 'control' | 'state'>,
   { outside, profile, sink }: { readonly outside: Outside; readonly profile: Profile; readonly sink: Sink },
 ): Promise<{
-  readonly root: Facts['roots'][number];
+  readonly root: RecordedRoot;
   readonly counter: Counter;
   readonly findings: readonly Finding[];
   readonly end: (manifest: Digest | null) => void;
@@ -99,9 +93,12 @@ async function captureOne(
   const { name, path } = outside;
   const isDirectory = lstatSync(path).isDirectory();
   const root = isDirectory ? path : dirname(path);
-  const own = classifier(outside, profile);
+  const own = profileOutside(outside, profile);
   const indexPath = join(control, 'local', 'index', `outside-${createHash('sha256').update(name).digest('hex').slice(0, 16)}`);
-  const index = state.manifest === null ? null : ScanIndexReader.open(indexPath, { manifest: state.manifest, profile: profile.digest });
+  const index =
+    state.manifest === null || sink.readsAll === true
+      ? null
+      : ScanIndexReader.open(indexPath, { manifest: state.manifest, profile: profile.digest });
   const newIndex = sink.store === undefined ? null : new ScanIndexWriter(indexPath, profile.digest, index);
   const { processes, clock, threads, sqlite } = ports;
   const live = isDirectory ? liveDatabases({ root, profile: own, processes }) : [];
@@ -121,11 +118,17 @@ async function captureOne(
       index,
       newIndex,
       databases: newIndex === null ? { live: new Set(live) } : copies,
-      ...sink,
+      putTree: sink.putTree,
+      ...(sink.store === undefined ? {} : { store: sink.store }),
     });
     const left = found.counter.host;
     return {
-      root: { ...found.root, name, ...(isDirectory ? {} : { mode: 0o700, mtime: '0' }) },
+      root: {
+        ...found.root,
+        name,
+        ...(isDirectory ? {} : { mode: 0o700, mtime: '0' }),
+        ...(outside.as === null ? {} : { as: outside.as }),
+      },
       counter: found.counter,
       findings: [
         ...found.findings.map((one) => ({ ...one, subject: `${name}${isDirectory ? '' : ': '}${one.subject}` })),
@@ -156,9 +159,9 @@ async function captureOne(
 const LOCK_LIMIT = 5_000;
 
 /** What the files of something outside are: as they would be within the root, or all of one class. Credentials are left where they are. */
-function classifier({ as, class: kind }: Outside, profile: Profile): Profile {
+export function profileOutside({ as, class: kind }: Pick<Outside, 'as' | 'class'>, profile: Profile): Profile {
   const asThere = (path: string, header: Parameters<Profile['classify']>[1]): Classification =>
-    as === null ? { class: kind, flags: [], rule: null } : profile.classify(`${as}/${path}`, header);
+    as === null ? { class: kind, flags: [], rule: null } : profile.classify(pathAs(as, path), header);
   return {
     ...profile,
     classify(path, header) {

@@ -7,10 +7,11 @@ import { moveNote } from '../home/due.ts';
 import type { Session } from '../session/session.ts';
 import { word } from '../../core/shell.ts';
 
-/** What an interrupted restore was asked for: the record, and paths within the root. */
+/** What an interrupted restore was asked for: the record, and paths within the root, and of what lies outside. */
 interface RestoreNote {
   readonly seq: number;
   readonly paths: readonly RelPath[];
+  readonly outside: readonly string[];
   /** The record of what was there before. */
   readonly before: number;
 }
@@ -31,11 +32,18 @@ export function restoreNote({ ports, control }: Pick<Session, 'ports' | 'control
         throw new AgentError('TREE_DAMAGED', `'${path}' says that a restore was interrupted, and not which`, {
           hints: [{ command: `rm ${word(path)}`, effect: 'then agent diff shows what the tree is, and agent restore HEAD puts it back' }],
         });
-      const { seq, before, paths } = value as Omit<RestoreNote, 'paths'> & { readonly paths: readonly StoredName[] };
-      return { seq, before, paths: paths.map((one) => parseRelPath(loadName(one))) };
+      const {
+        paths,
+        outside = [],
+        ...rest
+      } = value as Omit<RestoreNote, 'paths' | 'outside'> & {
+        readonly paths: readonly StoredName[];
+        readonly outside?: readonly string[];
+      };
+      return { ...rest, outside, paths: paths.map((one) => parseRelPath(loadName(one))) };
     },
-    write: async ({ seq, before, paths }) => {
-      await ports.files.replace(path, canonical({ seq, before, paths: paths.map(storeName) }));
+    write: async ({ paths, ...rest }) => {
+      await ports.files.replace(path, canonical({ ...rest, paths: paths.map(storeName) }));
     },
     clear: () => ports.files.remove(path),
   };
@@ -54,7 +62,7 @@ export async function refuseUnfinished(
   const note = await restoreNote(session).read();
   if (note === null) return;
   const command = `agent -C '${session.root}' restore`;
-  const paths = note.paths.map((path) => ` '${showName(path)}'`).join('');
+  const paths = [...note.paths.map(showName), ...note.outside].map((path) => ` '${path}'`).join('');
   throw new AgentError('RESTORE_UNFINISHED', `a restore of '${session.name}' to record ${String(note.seq)} was interrupted`, {
     hints: [
       { command: `${command} ${String(note.seq)}${paths} --yes`, effect: 'finishes it' },

@@ -94,7 +94,7 @@ function setAside(path: string | Buffer): void {
 }
 
 /** Makes a link lead elsewhere, by one rename, and keeps its time; one that is set aside already does so. */
-function placeLink(path: string | Buffer, leads: string): void {
+export function placeLink(path: string | Buffer, leads: string): void {
   const old = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (old?.isSymbolicLink() !== true) return;
   const temporary = Buffer.concat([Buffer.from(path), Buffer.from('.perdure-new')]);

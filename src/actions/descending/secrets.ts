@@ -1,14 +1,14 @@
 import { join, relative as pathFrom } from 'node:path';
-import { AgentError, type Hint } from '../core/errors.ts';
-import { showName, type RelPath } from '../core/name.ts';
-import { word } from '../core/shell.ts';
-import type { TreeSide } from '../manifest/compare.ts';
-import { chunksOf, walkTree } from '../manifest/tree.ts';
-import { openSecretScan, type SecretFinding } from '../providers/secret-scan.ts';
-import { isWithin, known, relative } from './restore-paths.ts';
-import { progressOf } from './session/progress.ts';
-import type { Session } from './session/session.ts';
-import type { OpenState } from './state/open-state.ts';
+import { AgentError, type Hint } from '../../core/errors.ts';
+import { showName, type RelPath } from '../../core/name.ts';
+import { word } from '../../core/shell.ts';
+import type { TreeSide } from '../../manifest/compare.ts';
+import { chunksOf, walkTree } from '../../manifest/tree.ts';
+import { openSecretScan, type SecretFinding } from '../../providers/secret-scan.ts';
+import { isWithin, nameOf, partsOf } from '../restoring/parts.ts';
+import { progressOf } from '../session/progress.ts';
+import type { Session } from '../session/session.ts';
+import type { OpenState } from '../state/open-state.ts';
 
 /** A probable secret in a file: never its text. */
 interface FoundSecret extends SecretFinding {
@@ -33,7 +33,9 @@ export async function pathsOf(
   session: Session,
   { paths, state, seq }: { readonly paths: readonly string[]; readonly state: OpenState; readonly seq: number },
 ): Promise<readonly RelPath[]> {
-  return paths.length === 0 ? [] : known(state, { paths: paths.map((path) => relative(session, path)), seq });
+  if (paths.length === 0) return [];
+  const named = paths.map((path) => nameOf(session, path, []));
+  return (await partsOf(session, { target: state, head: state }, { named, seq })).flatMap(({ within }) => within);
 }
 
 /**
