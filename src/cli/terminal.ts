@@ -25,12 +25,23 @@ export interface Terminal {
 
 const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 
+/** Keeps back Node's word that its SQLite is experimental, which tells a user nothing to do; other warnings are printed as ever. */
+function keepBackSqliteWarning(): void {
+  const printers = process.listeners('warning');
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    if (warning.name === 'ExperimentalWarning' && warning.message.includes('SQLite')) return;
+    for (const print of printers) print(warning);
+  });
+}
+
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
   // Failures are told to whoever writes; as events they would end the program without a word.
   stdout.on('error', () => undefined);
   stderr.on('error', () => undefined);
+  keepBackSqliteWarning();
   return {
     env: process.env,
     cwd: process.cwd(),

@@ -1,4 +1,6 @@
-import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { devicesOf, openForWriting, pathsOf, type Opened } from './proc/open-files.ts';
+import { entries, readText, statOf } from './proc/read.ts';
 
 /** A process, told apart from a later one with the same number. */
 export interface ProcessId {
@@ -46,14 +48,21 @@ export function createProcessTable(): ProcessTable {
       return now !== null && one.boot === now.boot && now.start === one.start;
     },
     writers(directories) {
-      const writers: Writer[] = [];
+      const found: { readonly pid: number; readonly open: Opened }[] = [];
       let unseen = 0;
+      const devices = devicesOf(directories);
       for (const pid of pids()) {
         if (pid === process.pid) continue;
-        const paths = openForWriting(pid, directories);
-        if (paths === null) unseen += mayReach(pid, directories) ? 1 : 0;
-        else for (const path of paths) writers.push({ pid, program: readText(`/proc/${String(pid)}/comm`).trim(), path });
+        const open = openForWriting(pid, { directories, devices });
+        if (open === null) unseen += mayReach(pid, directories) ? 1 : 0;
+        else if (open.paths.length > 0 || open.others.length > 0) found.push({ pid, open });
       }
+      const otherNames = pathsOf(new Set(found.flatMap(({ open }) => open.others)), directories);
+      const writers = found.flatMap(({ pid, open }) => {
+        const program = readText(`/proc/${String(pid)}/comm`).trim();
+        const paths = new Set([...open.paths, ...open.others.flatMap((one) => otherNames.get(one) ?? [])]);
+        return [...paths].map((path) => ({ pid, program, path }));
+      });
       return { writers, unseen: boot === '' ? 1 : unseen };
     },
     family(ancestor, mark) {
@@ -88,38 +97,6 @@ function pids(): readonly number[] {
     .map(Number);
 }
 
-function statOf(pid: number): { readonly state: string; readonly parent: number; readonly start: string } | null {
-  const text = readText(`/proc/${String(pid)}/stat`);
-  // The program's name stands in brackets and may hold anything, brackets too.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return fields.length < 20 ? null : { state: fields[0] ?? '', parent: Number(fields[1]), start: fields[19] ?? '' };
-}
-
-/** Files below the directories that a process has open or mapped for writing; null where this account may not look. */
-function openForWriting(pid: number, directories: readonly string[]): readonly string[] | null {
-  const base = `/proc/${String(pid)}`;
-  const inside = (path: string): boolean =>
-    directories.some((directory) => path.startsWith(`${directory}/`) && !path.startsWith(`${directory}/.perdure/`));
-  const found = new Set<string>();
-  let names: readonly string[];
-  try {
-    names = readdirSync(`${base}/fd`);
-  } catch {
-    return statOf(pid) === null ? [] : null;
-  }
-  for (const fd of names) {
-    const path = link(`${base}/fd/${fd}`);
-    if (!inside(path)) continue;
-    const flags = Number.parseInt(/^flags:\s*([0-7]+)/m.exec(readText(`${base}/fdinfo/${fd}`))?.[1] ?? '0', 8);
-    if ((flags & 3) !== 0) found.add(path);
-  }
-  for (const line of readText(`${base}/maps`).split('\n')) {
-    const shared = /^\S+ .w.s \S+ \S+ \S+\s+(\/.*)$/.exec(line)?.[1];
-    if (shared !== undefined && inside(shared)) found.add(shared);
-  }
-  return [...found];
-}
-
 /**
  * Whether another account's process might write below the directories, by the mode bits of the directories. The
  * superuser's processes are trusted as the machine itself is.
@@ -134,30 +111,6 @@ function mayReach(pid: number, directories: readonly string[]): boolean {
     });
   } catch {
     return false;
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
-  }
-}
-
-function link(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
-}
-
-function entries(path: string): readonly string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
   }
 }
 

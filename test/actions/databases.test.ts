@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
@@ -338,6 +338,21 @@ describe.runIf(has('sqlite3'))('a database', () => {
     expect(sql(join(home, '..', 'copy', secret), 'PRAGMA integrity_check; SELECT count(*) FROM notes')).toBe('ok\n3');
     holder.stdin.end();
     await once(holder, 'exit');
+  });
+
+  test('that a process has open by another name is in use, too', async () => {
+    const { a, home } = await adopted(temporary(), (root) => {
+      nativeAgent(root);
+      makeDatabase(root, 'delete');
+    });
+    const other = join(home, '..', 'another name');
+    linkSync(join(home, DATABASE), other);
+    const writing = writers([other]);
+    await until(() => beating(other));
+    const live = await checkpoint({ ...a, sqlite: () => Promise.resolve(null) });
+    expect(live.facts.findings).toMatchObject([{ code: 'SQLITE_RAW', subject: DATABASE }]);
+    expect((await checkpoint(a)).complete).toBe(true);
+    await writing.ended();
   });
 
   test('that is live is a finding where there is no means to copy it', async () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { ColumnChange } from '../../src/providers/sqlite/change.ts';
 import { sqliteBy, type Sqlite } from '../../src/providers/sqlite/sqlite.ts';
 import { moduleShell, programShell } from '../../src/providers/sqlite/shell.ts';
+import { run } from '../support/run.ts';
 import { has } from '../support/tools.ts';
 import { temporary } from '../support/tree.ts';
 
@@ -117,4 +118,20 @@ UPDATE sqlite_schema SET name = 'a;' || char(10) || '.shell touch ${touched}' ||
     await sqlite.search(path, { limit: 1000, texts: ['/old'] }).catch(() => undefined);
     expect(existsSync(touched)).toBe(false);
   });
+});
+
+test.runIf((await moduleShell()) !== null)('a command that uses the module of Node says nothing of it', () => {
+  const root = join(temporary(), 'ada');
+  mkdirSync(root);
+  const path = join(root, 'state.db');
+  execFileSync(process.execPath, [
+    '-e',
+    `new (require('node:sqlite').DatabaseSync)(${JSON.stringify(path)}).exec("CREATE TABLE t(x); INSERT INTO t VALUES('planted here')")`,
+  ]);
+  const options = { host: join(root, '..', 'host'), cwd: root, env: { PATH: '/nowhere' } };
+  expect(run(['init', '--no-recovery'], options).status).toBe(0);
+  expect(run(['checkpoint'], options).status).toBe(0);
+  const done = run(['status', '--after-move', '--find', 'planted here'], options);
+  expect(done.stdout.toString()).toContain('state.db (t.x)');
+  expect(done.stderr.toString()).toBe('');
 });
