@@ -4,28 +4,31 @@ import { runInNewContext } from 'node:vm';
 /** Bytes of heap and buffers beyond what was in use after the last collection, at which the collector is asked to run. */
 const STEP = 12 * 1024 * 1024;
 
+/** What was in use after the last collection that was asked for, or at the beginning; of this thread. */
+let kept: number | null = null;
+let collect: (() => void) | null = null;
+
 /**
  * Asks the collector to run where long work has left much behind. V8 counts buffers lazily and lets the heap of a long walk
  * grow with what outlived a few short collections: without this either holds several times what it uses.
  */
 export class GarbageBudget {
   readonly #step: number;
-  #kept = 0;
-  #collect: (() => void) | null = null;
 
   constructor(step = STEP) {
     this.#step = step;
+    kept ??= inUse();
   }
 
   /** Call it now and then, where a piece of work has ended. */
   check(): void {
-    if (inUse() < this.#kept + this.#step) return;
-    if (this.#collect === null) {
+    if (inUse() < (kept ?? 0) + this.#step) return;
+    if (collect === null) {
       setFlagsFromString('--expose-gc');
-      this.#collect = runInNewContext('gc') as () => void;
+      collect = runInNewContext('gc') as () => void;
     }
-    this.#collect();
-    this.#kept = inUse();
+    collect();
+    kept = inUse();
   }
 }
 

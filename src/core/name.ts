@@ -59,6 +59,11 @@ export function childPath(parent: RelPath, name: string): RelPath {
   return (parent === '' ? name : `${parent}/${name}`) as RelPath;
 }
 
+/** The path of the directory that a path lies in. */
+export function parentPath(path: RelPath): RelPath {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
+}
+
 /**
  * Checks one name of a tree that may be hostile: no separator, no NUL, not empty, not `.` or `..`, at most 255 bytes.
  * Throws NAME_INVALID.

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync } 
 import { AgentError, systemCode } from '../core/errors.ts';
 import { word } from '../core/shell.ts';
 import { explain } from '../core/system-error.ts';
-import { childPath, fsPath, nameFromBytes, showName, type RelPath } from '../core/name.ts';
+import { childPath, fsPath, nameFromBytes, parentPath, showName, type RelPath } from '../core/name.ts';
 import { microsecondsOf, type Entry } from '../manifest/entry.ts';
 import type { TreeSide } from '../manifest/compare.ts';
 import { sidecarsOf } from '../manifest/sidecars.ts';
@@ -34,12 +34,12 @@ export async function applyTree(root: string, { staging, tree, removed, owns, ex
   try {
     // What lies deeper goes first.
     for (const path of [...removed].reverse()) {
-      opened.open(parentOf(path));
+      opened.open(parentPath(path));
       refuseChanged(fsPath(root, path), path, expected(path));
       remove(fsPath(root, path));
     }
     for await (const { path, entry } of walkTree(tree.pages, tree.get)) {
-      opened.open(parentOf(path));
+      opened.open(parentPath(path));
       if (entry.type === 'directory') {
         makeDirectory(fsPath(root, path));
         if (owns(path)) opened.wanted(path, { mode: entry.mode, mtime: entry.mtime });
@@ -131,8 +131,4 @@ function remove(path: string | Buffer): void {
   } catch (error) {
     if (systemCode(error) !== 'ENOTEMPTY' && systemCode(error) !== 'EEXIST') throw error;
   }
-}
-
-function parentOf(path: RelPath): RelPath {
-  return path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
 }

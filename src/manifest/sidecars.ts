@@ -1,4 +1,4 @@
-import { childPath, type RelPath } from '../core/name.ts';
+import type { RelPath } from '../core/name.ts';
 
 /** What SQLite appends to a database's name for the files that it keeps beside it. */
 const SUFFIXES = ['-wal', '-shm', '-journal'] as const;
@@ -11,8 +11,5 @@ export function databaseOf<Path extends string>(path: Path): { readonly path: Pa
 
 /** Paths of the files that SQLite may keep beside a database. */
 export function sidecarsOf(path: RelPath): readonly RelPath[] {
-  const at = path.lastIndexOf('/');
-  return SUFFIXES.map(
-    (one) => (at === -1 ? `${path}${one}` : childPath(path.slice(0, at) as RelPath, `${path.slice(at + 1)}${one}`)) as RelPath,
-  );
+  return SUFFIXES.map((one) => `${path}${one}` as RelPath);
 }

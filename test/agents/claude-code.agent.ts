@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { has } from '../support/tools.ts';
 import { listing } from '../support/tree.ts';
-import { copyOf, makeStage, move, profileTest, rehome, takeAway, type Stage, type Tested } from './hosts.ts';
+import { afterMove, copyOf, makeStage, move, profileTest, rehome, takeAway, unwell, type Stage, type Tested } from './hosts.ts';
 import { callsNaming, jsonLines, runProgram, startModel, type Model } from './program.ts';
 import { installed } from './programs.ts';
 
@@ -86,6 +86,20 @@ test('at home in the new place, Claude Code goes on with its session, and knows 
   expect(await turn(b.home, [], '#new')).toMatchObject({ status: 0, said: 'turn=1 tags=#new kept=auto-memory,brief' });
   restore();
   expect(listing(a.home)).toBe(before);
+});
+
+test('at home in the new place, Claude Code is as new as what wrote its sessions, and has a credential', () => {
+  const { a, b } = stage;
+  const restore = takeAway(a);
+  const asked = { program: 'claude', runs: [claude], find: 'kept:auto-memory' };
+  const lines = afterMove(b, join(b.home, '.claude'), { ...asked, env: { ANTHROPIC_API_KEY: 'canary' } });
+  expect(unwell(lines)).toEqual([]);
+  expect(lines.get('needs')?.text).toContain('claude');
+  expect(lines.get('recalls')?.text).toContain('memory/MEMORY.md');
+  expect(unwell(afterMove(b, join(b.home, '.claude'), { ...asked, env: { ANTHROPIC_API_KEY: '' } }))).toEqual([
+    expect.stringContaining("keychain item 'Claude Code-credentials'"),
+  ]);
+  restore();
 });
 
 test.skipIf(!has('strace'))('at home in the new place, Claude Code looks at nothing of the old home', async () => {

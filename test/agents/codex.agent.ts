@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { has } from '../support/tools.ts';
 import { listing } from '../support/tree.ts';
-import { copyOf, makeStage, move, profileTest, rehome, takeAway, type Stage, type Tested } from './hosts.ts';
+import { afterMove, copyOf, makeStage, move, profileTest, rehome, takeAway, unwell, type Stage, type Tested } from './hosts.ts';
 import { callsNaming, jsonLines, runProgram, startModel, type Model } from './program.ts';
 import { installed } from './programs.ts';
 
@@ -71,6 +71,16 @@ test('at home in the new place, Codex lists its session, goes on with it and kno
   expect(existsSync(join(projectOf(b.home), 'note.txt'))).toBe(true);
   restore();
   expect(listing(a.home)).toBe(before);
+});
+
+test('at home in the new place, Codex is as new as what wrote its sessions, and they are here', () => {
+  const { a, b } = stage;
+  const restore = takeAway(a);
+  const lines = afterMove(b, join(b.home, '.codex'), { program: 'codex', runs: [codex], find: 'The harbour closes at six' });
+  expect(unwell(lines)).toEqual([]);
+  expect(lines.get('needs')?.text).toContain('codex');
+  expect(lines.get('recalls')?.text).toMatch(/sessions\/.*\.jsonl/);
+  restore();
 });
 
 test.skipIf(!has('strace'))('at home in the new place, Codex looks at nothing of the old home', async () => {

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkedOutput } from '../support/output.ts';
 import { run } from '../support/run.ts';
@@ -86,6 +86,40 @@ export interface Rehomed {
 /** Makes what came to an account one of its own: paths, queues, and a record of that. */
 export function rehome(host: Host, root: string): Rehomed {
   return checkedOutput(perdure(host, ['-C', root, 'rehome', '--json'])).data as Rehomed;
+}
+
+/** What `status --after-move` says, with the agent's real program on PATH and its commands allowed; lines by name. */
+export function afterMove(
+  host: Host,
+  root: string,
+  {
+    program,
+    runs,
+    find,
+    env = {},
+  }: { readonly program: string; readonly runs: readonly string[]; readonly find: string; readonly env?: Record<string, string> },
+): ReadonlyMap<string, { readonly ok: boolean; readonly text: string }> {
+  const bin = mkdtempSync(join(agentsDirectory(), 'bin-'));
+  try {
+    writeFileSync(join(bin, program), `#!/bin/sh\nexec ${runs.map((one) => `'${one}'`).join(' ')} "$@"\n`, { mode: 0o755 });
+    perdure(host, ['-C', root, 'profile', 'allow']);
+    const ran = run(['-C', root, 'status', '--after-move', '--find', find, '--json'], {
+      host: host.keys,
+      cwd: host.home,
+      env: { HOME: host.home, XDG_CONFIG_HOME: join(host.home, '.config'), PATH: `${bin}:${process.env['PATH'] ?? ''}`, ...env },
+    });
+    const { afterMove: lines } = checkedOutput(ran.stdout.toString()).data as {
+      readonly afterMove: readonly { readonly name: string; readonly ok: boolean; readonly text: string }[];
+    };
+    return new Map(lines.map((line) => [line.name, line]));
+  } finally {
+    rmSync(bin, { recursive: true, force: true });
+  }
+}
+
+/** The lines of it that are not well, but for what is held until it is released. */
+export function unwell(lines: ReturnType<typeof afterMove>): readonly string[] {
+  return [...lines].filter(([name, { ok }]) => !ok && name !== 'held').map(([name, { text }]) => `${name}: ${text}`);
 }
 
 /** A copy of what came, as it came, for a look at what does not work then. */

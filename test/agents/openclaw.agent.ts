@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { has } from '../support/tools.ts';
 import { listing } from '../support/tree.ts';
-import { copyOf, makeStage, move, perdure, profileTest, rehome, takeAway, type Stage, type Tested } from './hosts.ts';
+import { afterMove, copyOf, makeStage, move, perdure, profileTest, rehome, takeAway, unwell, type Stage, type Tested } from './hosts.ts';
 import { callsNaming, runProgram, startModel, type Ended, type Model } from './program.ts';
 import { installed } from './programs.ts';
 
@@ -76,6 +76,18 @@ test('at home in the new place, OpenClaw lists its session, goes on with it and 
   expect(existsSync(join(root, 'workspace/BOOTSTRAP.md'))).toBe(false);
   restore();
   expect(listing(a.home)).toBe(before);
+});
+
+test.skipIf(!has('sqlite3'))('at home in the new place, OpenClaw itself says that it woke up', () => {
+  const { a, b } = stage;
+  const restore = takeAway(a);
+  const lines = afterMove(b, join(b.home, '.openclaw'), { program: 'openclaw', runs: openclaw, find: 'kept:long-term', env: ENVIRONMENT });
+  expect(unwell(lines)).toEqual([]);
+  expect(lines.get('needs')?.text).toContain('openclaw: here');
+  expect(lines.get('program')?.text).toMatch(/config validate.*preflight.*preflight-agent.*: well/);
+  expect(lines.get('recalls')?.text).toContain('workspace/MEMORY.md');
+  expect(lines.get('sessions')?.text).toMatch(/^[1-9]/);
+  restore();
 });
 
 test.skipIf(!has('strace'))('at home in the new place, OpenClaw looks at nothing of the old home', async () => {

@@ -1,8 +1,22 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Ports } from '../../src/actions/session/ports.ts';
+import { setTime } from '../../src/install/times.ts';
+import { microsecondsOf } from '../../src/manifest/entry.ts';
 import { verify } from '../../src/actions/verify.ts';
 import { acts, nothing, type Stage } from './agent.ts';
 import { at, testHost } from './host.ts';
@@ -37,12 +51,18 @@ interface Sweep {
   readonly stride?: number;
 }
 
-/** Cuts a command at each of its changes in turn; the same command again must finish, and two may never act. */
+/**
+ * Cuts a command at each of its changes in turn; the same command again must finish, and two may never act. The stage is made once, and
+ * is put back as it was between the cuts: roots and keys stay the directories and files that they are, by which they are known.
+ */
 export async function sweep({ prepare, host, command, after, stride = 1 }: Sweep): Promise<number> {
-  for (let crashAt = 1; ; crashAt += stride) {
-    const directory = mkdtempSync(join(tmpdir(), 'perdure-crash-'));
-    try {
-      const stage = await prepare(directory);
+  const directory = mkdtempSync(join(tmpdir(), 'perdure-crash-'));
+  const before = mkdtempSync(join(tmpdir(), 'perdure-crash-'));
+  try {
+    const stage = await prepare(directory);
+    putBack(directory, before);
+    for (let crashAt = 1; ; crashAt += stride) {
+      putBack(before, directory);
       const { ports } = dying(stage[host], host, directory, crashAt);
       const crashed = await command(ports, stage).then(
         () => false,
@@ -61,10 +81,37 @@ export async function sweep({ prepare, host, command, after, stride = 1 }: Sweep
         });
       await after(stage);
       if (!crashed) return crashAt - 1;
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+    rmSync(before, { recursive: true, force: true });
+  }
+}
+
+/** Makes one directory hold what another one does, with modes and times; what is in both stays the same file or directory. */
+function putBack(from: string, to: string): void {
+  for (const name of readdirSync(to)) {
+    const [there, here] = [lstatSync(join(from, name), { throwIfNoEntry: false }), lstatSync(join(to, name))];
+    const isKept = there !== undefined && ((there.isDirectory() && here.isDirectory()) || (there.isFile() && here.isFile()));
+    if (!isKept) rmSync(join(to, name), { recursive: true, force: true });
+  }
+  for (const name of readdirSync(from)) {
+    const [source, target] = [join(from, name), join(to, name)];
+    const stat = lstatSync(source, { bigint: true });
+    if (stat.isDirectory()) {
+      mkdirSync(target, { recursive: true });
+      putBack(source, target);
+    } else if (stat.isSymbolicLink()) {
+      symlinkSync(readlinkSync(source), target);
+    } else {
+      copyFileSync(source, target);
+      chmodSync(target, Number(stat.mode));
+      setTime(target, microsecondsOf(stat.mtimeNs));
     }
   }
+  const { mode, mtimeNs } = statSync(from, { bigint: true });
+  chmodSync(to, Number(mode));
+  setTime(to, microsecondsOf(mtimeNs));
 }
 
 /** Throws where a root does not verify. */

@@ -2,7 +2,7 @@ import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openPlain } from '../../capture/lane/pieces.ts';
 import { fill } from '../../core/bytes.ts';
-import { fsPath, type RelPath } from '../../core/name.ts';
+import { fsPath, parseRelPath, type RelPath } from '../../core/name.ts';
 import { walkTree } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
 import type { Profile, ProfileData, Requirement } from '../../profile/profile.ts';
@@ -94,10 +94,10 @@ function variables(
   { root, ports: { environment } }: NeedsAsked,
   { variables: { file, keys = [], braces }, or = [] }: Of<'variables'>,
 ): readonly Need[] {
-  const text = textOf(root, file as RelPath);
+  const text = textOf(root, file);
   const named = keys.flatMap((key) => [...text.matchAll(new RegExp(`\\b${escaped(key)}["']?\\s*[:=]\\s*["']([A-Za-z_]\\w*)["']`, 'g'))]);
   const inBraces = braces === true ? [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)] : [];
-  const files = or.map((one) => textOf(root, one as RelPath)).join('\n');
+  const files = or.map((one) => textOf(root, one)).join('\n');
   return [...new Set([...named, ...inBraces].map(([, name = '']) => name))].sort().map((name) => {
     const met = (environment[name] ?? '') !== '' || new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=\\s*\\S`, 'm').test(files);
     const places = ['this environment', ...or].join(' or ');
@@ -144,9 +144,9 @@ async function login({ ports, root, state, mayRun }: NeedsAsked, { login: argv, 
   return [{ ...need, met: status === 0, text: status === 0 ? '' : `not logged in${line === '' ? '' : `: ${line.slice(0, 100)}`}` }];
 }
 
-function textOf(root: string, path: RelPath): string {
+function textOf(root: string, path: string): string {
   try {
-    const fd = openPlain(fsPath(root, path));
+    const fd = openPlain(fsPath(root, parseRelPath(path)));
     try {
       return fill(fd, Buffer.alloc(READ), 0).toString('utf8');
     } finally {

@@ -11,7 +11,7 @@ import type { GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
 import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 import { AgentError } from '../../core/errors.ts';
-import { fsPath, showName, type RelPath } from '../../core/name.ts';
+import { fsPath, parentPath, showName } from '../../core/name.ts';
 import { besideOf, cameBeside, isOfHost, outsideOf, pathAs, placeOfName } from '../session/outside.ts';
 import type { Ports } from '../session/ports.ts';
 import type { HostSession } from '../session/session.ts';
@@ -123,7 +123,7 @@ async function rewriteOutside(
   const plan = await planHome({ pages: root.pages, get }, profile, { isElsewhere: false, map, skip: [], missing: [], named });
   const opened = new OpenedDirectories(staging);
   const paths = [...plan.texts.keys(), ...plan.databases.keys(), ...plan.links.keys()];
-  for (const path of paths) opened.open(path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath);
+  for (const path of paths) opened.open(parentPath(path));
   try {
     const { rewrites, unwritten } = await changeStaged(staging, plan, { map, sqlite });
     for (const [path, leads] of plan.links) placeLink(fsPath(staging, path), leads);

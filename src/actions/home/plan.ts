@@ -1,5 +1,5 @@
 import { parseJson } from '../../core/canonical.ts';
-import { showName, type RelPath } from '../../core/name.ts';
+import { parentPath, parseRelPath, showName, type RelPath } from '../../core/name.ts';
 import type { Entry, FileEntry } from '../../manifest/entry.ts';
 import type { TreeSide } from '../../manifest/compare.ts';
 import { databaseOf } from '../../manifest/sidecars.ts';
@@ -80,10 +80,10 @@ export async function planHome(
     for (const one of again)
       if (!one.told && one.pattern.test(path)) {
         one.told = true;
-        redone.push({ path: path as RelPath, about: one.rule.about });
+        redone.push({ path: parseRelPath(path), about: one.rule.about });
       }
   for await (const { path, entry } of walkTree(tree.pages, tree.get)) {
-    const directory = path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
+    const directory = parentPath(path);
     if (slugs.get(directory) === null && path.endsWith('.jsonl') && isReadable(entry)) slugs.set(directory, await pathIn(entry, tree.get));
     if (skipped.has(showName(path))) continue;
     // What is set aside since an earlier move is of its place, too.

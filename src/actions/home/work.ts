@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { AgentError } from '../../core/errors.ts';
-import { fsPath, type RelPath } from '../../core/name.ts';
+import { childPath, fsPath, parentPath, type RelPath } from '../../core/name.ts';
 import { PathMap, newSlug, type Moved } from '../../install/relocate/path-map.ts';
 import type { Renamed } from '../../install/relocate/place.ts';
 import type { Profile } from '../../profile/profile.ts';
@@ -75,7 +75,7 @@ export function renamesOf(root: string, { plan, map }: Pick<Work, 'plan' | 'map'
     const name = basename(path);
     const now = newSlug(name, { of, map });
     if (now === null || now === name) continue;
-    const to = join(dirname(path), now) as RelPath;
+    const to = childPath(parentPath(path), now);
     if (isFree(to) && !found.some((one) => one.to === to)) found.push({ from: path, to });
   }
   return found;

@@ -1,7 +1,7 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentError } from '../../core/errors.ts';
-import { ROOT_PATH, fsPath, showName } from '../../core/name.ts';
+import { ROOT_PATH, fsPath, parentPath, showName } from '../../core/name.ts';
 import { word } from '../../core/shell.ts';
 import { applyTree, findObstacle, refuseChanged, type Application } from '../../install/apply.ts';
 import { finishRoot, stageTree } from '../../install/stage.ts';
@@ -30,7 +30,7 @@ export async function applicationOf(
   const paths = new Set<string>(wanted.map((one) => one.path));
   // A directory whose content changed gets its own time back, too.
   const touched = new Set<string>();
-  for (const path of paths) for (let at = parentOf(path); at !== ''; at = parentOf(at)) touched.add(at);
+  for (const { path } of wanted) for (let at = parentPath(path); at !== ROOT_PATH; at = parentPath(at)) touched.add(at);
   const tree = await selectTree(target, (path, entry) => paths.has(path) || (entry.type === 'directory' && touched.has(path)));
   const obstacle = await findObstacle(place, { tree, removed });
   if (obstacle !== null)
@@ -88,8 +88,4 @@ export async function applyPart(
 /** The entry of a change: what is wanted, or what goes. */
 export function entryOf(change: Change): Entry {
   return change.kind === 'removed' ? change.before : change.after;
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }

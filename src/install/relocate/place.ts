@@ -1,6 +1,6 @@
 import { lstatSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { AgentError } from '../../core/errors.ts';
-import { fsPath, nameToBytes, showName, type RelPath } from '../../core/name.ts';
+import { fsPath, nameToBytes, parentPath, showName, type RelPath } from '../../core/name.ts';
 import { explain } from '../../core/system-error.ts';
 import { microsecondsOf, type Entry } from '../../manifest/entry.ts';
 import { sidecarsOf } from '../../manifest/sidecars.ts';
@@ -42,13 +42,13 @@ export function placeMoved(root: string, placing: Placing): void {
   const at = (path: RelPath): string | Buffer => {
     const now = placeOf(path, renames);
     refuseLinks(root, now);
-    opened.open(parentOf(now));
+    opened.open(parentPath(now));
     return fsPath(root, now);
   };
   try {
     for (const { from, to } of renames) {
       refuseLinks(root, from);
-      opened.open(parentOf(from));
+      opened.open(parentPath(from));
       if (lstatOf(fsPath(root, from))?.isDirectory() === true && lstatOf(fsPath(root, to)) === undefined)
         renameSync(fsPath(root, from), fsPath(root, to));
     }
@@ -77,7 +77,7 @@ function placeOf(path: RelPath, renames: readonly Renamed[]): RelPath {
 
 /** Throws TREE_DAMAGED where a path leads through a link: another's tree could send what is written anywhere. */
 function refuseLinks(root: string, path: RelPath): void {
-  for (let parent = parentOf(path); parent !== ''; parent = parentOf(parent)) {
+  for (let parent = parentPath(path); parent !== ''; parent = parentPath(parent)) {
     const stat = lstatOf(fsPath(root, parent));
     if (stat !== undefined && !stat.isDirectory())
       throw new AgentError('TREE_DAMAGED', `'${showName(path)}' leads through '${showName(parent)}', which is no directory`);
@@ -106,8 +106,4 @@ export function placeLink(path: string | Buffer, leads: string): void {
 
 function lstatOf(path: string | Buffer): ReturnType<typeof lstatSync> {
   return lstatSync(path, { throwIfNoEntry: false });
-}
-
-function parentOf(path: RelPath): RelPath {
-  return path.slice(0, Math.max(0, path.lastIndexOf('/'))) as RelPath;
 }

@@ -24,11 +24,9 @@ export function openForWriting(
   } catch {
     return statOf(pid) === null ? { paths: [], others: [] } : null;
   }
-  // In a container the same file has another path.
-  const isElsewhere = link(`${base}/ns/mnt`) !== link('/proc/self/ns/mnt');
   for (const fd of names) {
     const path = link(`${base}/fd/${fd}`);
-    const other = inside(path) ? null : otherName(`${base}/fd/${fd}`, path, { devices, isElsewhere });
+    const other = inside(path) ? null : otherName(`${base}/fd/${fd}`, path, { devices, mounts: `${base}/ns/mnt` });
     if (!inside(path) && other === null) continue;
     const flags = Number.parseInt(/^flags:\s*([0-7]+)/m.exec(readText(`${base}/fdinfo/${fd}`))?.[1] ?? '0', 8);
     if ((flags & 3) === 0) continue;
@@ -46,12 +44,14 @@ export function openForWriting(
 function otherName(
   fd: string,
   path: string,
-  { devices, isElsewhere }: { readonly devices: ReadonlySet<bigint>; readonly isElsewhere: boolean },
+  { devices, mounts }: { readonly devices: ReadonlySet<bigint>; readonly mounts: string },
 ): string | null {
   if (!path.startsWith('/') || /^\/(?:dev|proc|sys)\//.test(path)) return null;
   try {
     const stat = statSync(fd, { bigint: true });
-    return stat.isFile() && devices.has(stat.dev) && (isElsewhere || stat.nlink > 1n) ? fileId(stat) : null;
+    if (!stat.isFile() || !devices.has(stat.dev)) return null;
+    // In a container the same file has another path.
+    return stat.nlink > 1n || link(mounts) !== link('/proc/self/ns/mnt') ? fileId(stat) : null;
   } catch {
     return null;
   }
