@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fsPath, showName, type RelPath } from '../core/name.ts';
+import { isMemory } from '../manifest/alarms.ts';
 import type { Facts } from '../manifest/facts.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { HELD, type Profile } from '../profile/profile.ts';
@@ -60,13 +61,16 @@ function homeLine(session: HostSession, facts: Facts, profile: Profile): CheckLi
 async function treeLines(session: HostSession, state: OpenState, profile: Profile): Promise<readonly CheckLine[]> {
   const { root } = session;
   const { changes } = await compareLive(session, state, { root, profile, trustIndex: false });
-  const gone = changes.filter(({ kind }) => kind === 'removed');
+  const removed = new Set(changes.filter(({ kind }) => kind === 'removed').map(({ path }) => path));
+  const gone: string[] = [];
   // Those too that an earlier checkpoint recorded without.
   const missing = state.facts.findings
     .filter((one) => one.code === 'SECRET_MISSING' && !one.subject.includes('\\') && !existsSync(join(root, one.subject)))
     .map((one) => one.subject);
-  for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get))
+  for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get)) {
     if (entry.type === 'file' && entry.class === 'secret' && !existsSync(fsPath(root, path))) missing.push(showName(path));
+    if (isMemory(entry) && removed.has(showName(path))) gone.push(showName(path));
+  }
   const [first] = gone;
   return [
     {
@@ -77,7 +81,7 @@ async function treeLines(session: HostSession, state: OpenState, profile: Profil
           ? changes.length === 0
             ? 'every file is what was recorded'
             : `nothing is gone; ${String(changes.length)} paths changed or are new since the record`
-          : `'${first.path}' is gone${gone.length === 1 ? '' : `, and ${String(gone.length - 1)} more`}; see: agent diff`,
+          : `'${first}' is gone${gone.length === 1 ? '' : `, and ${String(gone.length - 1)} more`}; see: agent diff`,
     },
     {
       name: 'secrets',

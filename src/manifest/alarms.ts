@@ -119,7 +119,8 @@ export function governedAlarms(before: Facts, after: Pick<Facts, 'classes'>, gov
   return alarms;
 }
 
-function isMemory(entry: Entry): entry is FileEntry {
+/** Whether an entry may not go or empty silently: memory or workflow that does not flow by itself. */
+export function isMemory(entry: Entry): entry is FileEntry {
   if (entry.type !== 'file' || (entry.class !== 'memory' && entry.class !== 'workflow')) return false;
   return entry.flags?.some((flag) => EMPTYING.includes(flag)) !== true;
 }

@@ -32,8 +32,8 @@ const scattered: Parameters<typeof moved>[0] = (root, options) => {
   mkdirSync(join(home, 'night'));
   execFileSync('sqlite3', [
     join(home, 'night/openclaw-agent.sqlite'),
-    `CREATE TABLE session_nodes(session_key TEXT PRIMARY KEY, entry_json TEXT);
-     INSERT INTO session_nodes VALUES('a', '${JSON.stringify({ sessionFile: `${root}/agents/night/s.jsonl`, label: home })}');`,
+    `CREATE TABLE transcript_events(seq INTEGER PRIMARY KEY, event_json TEXT);
+     INSERT INTO transcript_events VALUES(0, '${JSON.stringify({ cwd: `${root}/agents/night`, label: home })}');`,
   ]);
   writeFileSync(
     join(root, 'openclaw.json'),
@@ -61,8 +61,8 @@ describe.runIf(has('sqlite3'))('what lies outside of the root', () => {
     expect(readFileSync(join(there, 'ws/MEMORY.md'), 'utf8')).toContain(`${home}/project`);
     expect(done.mentions.map(({ path }) => path)).toContain('~/ws/MEMORY.md');
     expect(readlinkSync(join(there, 'ws/notes/config'))).toBe(join(root, 'openclaw.json'));
-    expect(JSON.parse(query(join(there, 'night/openclaw-agent.sqlite'), 'SELECT entry_json FROM session_nodes'))).toEqual({
-      sessionFile: `${root}/agents/night/s.jsonl`,
+    expect(JSON.parse(query(join(there, 'night/openclaw-agent.sqlite'), 'SELECT event_json FROM transcript_events'))).toEqual({
+      cwd: `${root}/agents/night`,
       label: home,
     });
     for (const path of ['~/ws/TOOLS.md', '~/ws/notes/config', '~/night/openclaw-agent.sqlite'])

@@ -76,7 +76,9 @@ test('at home in the new place, Codex lists its session, goes on with it and kno
 test('at home in the new place, Codex is as new as what wrote its sessions, and they are here', () => {
   const { a, b } = stage;
   const restore = takeAway(a);
-  const lines = afterMove(b, join(b.home, '.codex'), { program: 'codex', runs: [codex], find: 'The harbour closes at six' });
+  const asked = { program: 'codex', runs: [codex], find: 'The harbour closes at six' };
+  expect(unwell(afterMove(b, join(b.home, '.codex'), asked))).toEqual([expect.stringContaining("variable 'FAKE_KEY'")]);
+  const lines = afterMove(b, join(b.home, '.codex'), { ...asked, env: { FAKE_KEY: 'canary' } });
   expect(unwell(lines)).toEqual([]);
   expect(lines.get('needs')?.text).toContain('codex');
   expect(lines.get('recalls')?.text).toMatch(/sessions\/.*\.jsonl/);

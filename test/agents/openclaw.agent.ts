@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { has } from '../support/tools.ts';
+import { checkedOutput } from '../support/output.ts';
 import { listing } from '../support/tree.ts';
 import { afterMove, copyOf, makeStage, move, perdure, profileTest, rehome, takeAway, unwell, type Stage, type Tested } from './hosts.ts';
 import { callsNaming, runProgram, startModel, type Ended, type Model } from './program.ts';
@@ -113,6 +114,14 @@ test.skipIf(!has('sqlite3'))('a schedule waits until it is released, and then is
       readonly jobs: readonly { readonly name: string }[];
     };
     expect(found.map(({ name }) => name)).toContain('tide');
+    // While the gateway has its databases open, each is recorded whole.
+    const { facts } = checkedOutput(perdure(b, ['-C', root, 'show', '--json'])).data as Shown;
+    const { length } = facts.databases;
+    perdure(b, ['-C', root, 'checkpoint']);
+    const now = (checkedOutput(perdure(b, ['-C', root, 'show', '--json'])).data as Shown).facts;
+    expect(length).toBeGreaterThan(2);
+    expect(now.databases.filter(({ check }) => check !== 'ok')).toEqual([]);
+    expect(now.findings).toEqual([]);
   });
   restore();
 });
@@ -123,6 +132,10 @@ test('as it came, and with the old home in reach, OpenClaw writes there', async 
   expect(existsSync(join(a.home, '.openclaw/workspace/stray.txt'))).toBe(true);
   expect(existsSync(join(asItCame, '.openclaw/workspace/stray.txt'))).toBe(false);
 });
+
+interface Shown {
+  readonly facts: { readonly databases: readonly { readonly check: string }[]; readonly findings: readonly unknown[] };
+}
 
 interface Turn {
   readonly session: string;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { liveDatabases } from '../../capture/databases/live.ts';
 import { parseRelPath } from '../../core/name.ts';
+import { databaseAlarms } from '../../manifest/alarms.ts';
 import type { DatabaseRecord, Facts } from '../../manifest/facts.ts';
 import { sidecarsOf } from '../../manifest/sidecars.ts';
 import type { Profile } from '../../profile/profile.ts';
@@ -12,7 +13,7 @@ import type { CheckLine } from '../state/check-lines.ts';
 /** Milliseconds to wait for a lock. */
 const DATABASE_LIMIT = 10_000;
 
-/** Databases that open, with the schema and no fewer rows than were recorded. */
+/** Databases that open, with the schema that was recorded, and of which no table lost its rows. */
 export async function databaseLine({ ports, root }: HostSession, { databases = [] }: Facts, profile: Profile): Promise<CheckLine> {
   const name = 'databases';
   if (databases.length === 0) return { name, ok: true, text: 'none' };
@@ -27,12 +28,10 @@ export async function databaseLine({ ports, root }: HostSession, { databases = [
     // One with a log is not opened: that would bring the log to its end.
     if (live.has(path) || sidecarsOf(path).some((one) => existsSync(join(root, one)))) inUse++;
     else {
-      const fault = faultOf(
-        record,
-        existsSync(join(root, path))
-          ? await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT, brief: record.check === SKIPPED })
-          : null,
-      );
+      const now = existsSync(join(root, path))
+        ? await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT, brief: record.check === SKIPPED })
+        : null;
+      const fault = faultOf(record, { now, profile });
       if (fault !== null) faults.push(fault);
     }
   }
@@ -44,12 +43,14 @@ export async function databaseLine({ ports, root }: HostSession, { databases = [
   };
 }
 
-function faultOf(record: DatabaseRecord, now: Omit<DatabaseRecord, 'path'> | null): string | null {
+function faultOf(
+  record: DatabaseRecord,
+  { now, profile }: { readonly now: Omit<DatabaseRecord, 'path'> | null; readonly profile: Profile },
+): string | null {
   if (now === null) return `'${record.path}' does not open`;
   if (now.check !== 'ok' && now.check !== SKIPPED) return `'${record.path}': ${now.check}`;
   if (now.userVersion < record.userVersion)
     return `'${record.path}' has an older schema (${String(now.userVersion)}, recorded ${String(record.userVersion)})`;
-  const rows = new Map(now.tables.map((table) => [table.name, table.rows]));
-  const lost = record.tables.find((table) => !rows.has(table.name) || (rows.get(table.name) ?? 0) < (table.rows ?? 0));
-  return lost === undefined ? null : `'${record.path}': the table ${lost.name} has fewer rows than were recorded`;
+  const [lost] = databaseAlarms([record], [{ ...now, path: record.path }], profile);
+  return lost === undefined ? null : `${lost.subject} has lost its rows`;
 }

@@ -41,7 +41,7 @@ export async function change(
     const full = new Set<string>();
     for (const table of [...held, ...cleared]) if (await hasRows(table)) full.add(table);
     const tables = held.filter((one) => full.has(one));
-    if (tables.length > 0) await shell.ask(`ATTACH ${text(holder)} AS holder;`);
+    if (tables.length > 0) await shell.attach(holder, 'holder');
     await shell.ask('BEGIN;');
     for (const { column, holding, rewrite } of columns.filter((one) => known.has(one.column))) {
       const [table = '', name = ''] = column.split('.').map(quoted);
@@ -72,7 +72,7 @@ export async function change(
 export async function giveBack(open: OpenShell, path: string, { holder }: { readonly holder: string }): Promise<void> {
   const shell = open({ path, mode: 'write', cwd: dirname(path), limit: WAIT });
   try {
-    await shell.ask(`ATTACH ${text(holder)} AS holder;`);
+    await shell.attach(holder, 'holder');
     const tables = await shell.ask(`SELECT name FROM holder.sqlite_schema WHERE type = 'table' AND ${isPlain('name')};`);
     // Several files are changed as one only where none of them has a write-ahead log.
     const [mode = 'delete'] = await shell.ask('PRAGMA main.journal_mode;');

@@ -1,14 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { text } from './words.ts';
 
 /** A database that is open for questions in SQL. */
-interface SqliteShell {
+interface PlainShell {
   /** Runs statements, each ended by `;` and a line break or the end, and gives the first columns of all rows as text; throws what SQLite said. */
   ask(statements: string): Promise<readonly string[]>;
   /** Copies the database by online backup to a file of this name in the shell's directory, without waiting for the disk. */
   backup(name: string): Promise<void>;
   end(): Promise<void>;
+}
+
+/** One whose schema was looked at before anything was asked. */
+interface SqliteShell extends PlainShell {
+  /** Opens another database beside it, under a name; it is made where it does not exist. */
+  attach(path: string, name: string): Promise<void>;
 }
 
 /** Opens a database: `look` takes no lock and makes no file, which only one that nobody writes may have; `read` writes nothing to it. */
@@ -25,14 +32,59 @@ export type OpenShell = (database: {
 export async function programShell(): Promise<OpenShell | null> {
   const child = spawn('sqlite3', ['--version'], { stdio: 'ignore' });
   const found = await once(child, 'close').catch(() => null);
-  return found === null ? null : (database) => new ProgramShell(database);
+  return found === null ? null : (database) => new CarefulShell(new ProgramShell(database));
 }
 
+/** What each database is opened with: its checks and cascades are not to run. */
+const CAREFUL = 'PRAGMA ignore_check_constraints=ON;\nPRAGMA foreign_keys=OFF;';
+
+/** Functions by which a schema, which is another's, could do more than compute: the program has one that runs a command. */
+const RISKY = ['edit', 'readfile', 'writefile', 'load_extension', 'fts3_tokenizer', 'fsdir', 'zipfile', 'eval', 'system'];
+/** A call has the name in it as it is, whatever stands around it; a longer name that holds it is another. */
+const NAMED = new RegExp(`(?<![\\w$\\u0080-\\uffff])(?:${RISKY.join('|')})(?![\\w$\\u0080-\\uffff])`, 'i');
+
 /**
- * What each database is opened with: its schema is another's, and functions that it calls (the program has one that runs a command), its
- * CHECKs and its cascades are not to run.
+ * A shell that looks at the schema before anything else is asked, and distrusts one that names a risky function. Not every schema: an
+ * older SQLite holds its own functions of JSON for unsafe, and what has them in a CHECK for malformed.
  */
-const DISTRUST = 'PRAGMA trusted_schema=OFF;\nPRAGMA ignore_check_constraints=ON;\nPRAGMA foreign_keys=OFF;';
+class CarefulShell implements SqliteShell {
+  readonly #shell: PlainShell;
+  #settled: Promise<void> | null = null;
+
+  constructor(shell: PlainShell) {
+    this.#shell = shell;
+  }
+
+  async ask(statements: string): Promise<readonly string[]> {
+    await (this.#settled ??= this.#settle());
+    return this.#shell.ask(statements);
+  }
+
+  async backup(name: string): Promise<void> {
+    await (this.#settled ??= this.#settle());
+    await this.#shell.backup(name);
+  }
+
+  end(): Promise<void> {
+    return this.#shell.end();
+  }
+
+  async attach(path: string, name: string): Promise<void> {
+    await this.ask(`ATTACH ${text(path)} AS ${name};`);
+    await this.#look(name);
+  }
+
+  async #settle(): Promise<void> {
+    await this.#shell.ask(CAREFUL);
+    await this.#look('main');
+  }
+
+  async #look(database: string): Promise<void> {
+    const named = RISKY.map((one) => `sql LIKE '%${one}%'`).join(' OR ');
+    const texts = await this.#shell.ask(`SELECT json_quote(sql) FROM ${database}.sqlite_schema WHERE ${named};`);
+    if (texts.some((one) => NAMED.test(JSON.parse(one) as string))) await this.#shell.ask('PRAGMA trusted_schema=OFF;');
+  }
+}
 
 /** A NUL would end a line for the program, and what follows it would be read as another command. */
 function checked(statements: string): string {
@@ -48,7 +100,7 @@ function immutable(path: string): string {
 type Database = Parameters<OpenShell>[0];
 
 /** One running `sqlite3`, asked question by question; the first error ends it. */
-class ProgramShell implements SqliteShell {
+class ProgramShell implements PlainShell {
   readonly #child;
   readonly #closed: Promise<unknown>;
   #output = '';
@@ -70,7 +122,7 @@ class ProgramShell implements SqliteShell {
     });
     // A process that ended at an error reads nothing more; what it said is the answer.
     this.#child.stdin.on('error', () => undefined);
-    this.#child.stdin.write(`.timeout ${String(limit)}\n${DISTRUST}\n`);
+    this.#child.stdin.write(`.timeout ${String(limit)}\n`);
   }
 
   async ask(statements: string): Promise<readonly string[]> {
@@ -117,10 +169,10 @@ export async function moduleShell(): Promise<OpenShell | null> {
   const name: string = 'node:sqlite';
   const module = (await import(name).catch(() => null)) as NodeSqlite | null;
   const backup = module?.backup;
-  return module === null || backup === undefined ? null : (database) => new ModuleShell(database, { ...module, backup });
+  return module === null || backup === undefined ? null : (database) => new CarefulShell(new ModuleShell(database, { ...module, backup }));
 }
 
-class ModuleShell implements SqliteShell {
+class ModuleShell implements PlainShell {
   readonly #module: Required<NodeSqlite>;
   readonly #given: Database;
   #database: NodeDatabase | null = null;
@@ -157,14 +209,10 @@ class ModuleShell implements SqliteShell {
 
   #open(): NodeDatabase {
     const { path, mode, limit } = this.#given;
-    if (this.#database === null) {
-      this.#database = new this.#module.DatabaseSync(mode === 'look' ? immutable(path) : path, {
-        readOnly: mode !== 'write',
-        timeout: limit,
-      });
-      this.#database.exec(DISTRUST);
-    }
-    return this.#database;
+    return (this.#database ??= new this.#module.DatabaseSync(mode === 'look' ? immutable(path) : path, {
+      readOnly: mode !== 'write',
+      timeout: limit,
+    }));
   }
 }
 

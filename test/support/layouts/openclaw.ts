@@ -159,11 +159,13 @@ function newState(make: Maker, home: string): void {
   );
   make.database(
     'agents/main/agent/openclaw-agent.sqlite',
-    `CREATE TABLE session_nodes(session_key TEXT PRIMARY KEY, entry_json TEXT NOT NULL) STRICT;
-     INSERT INTO session_nodes VALUES('agent:main:main', ${sql(JSON.stringify({ sessionId: 's1', workspaceDir: `${make.root}/workspace`, label: home }))});
-     CREATE TABLE transcript_events(session_id TEXT, seq INTEGER, event_json TEXT NOT NULL, PRIMARY KEY(session_id, seq)) STRICT;
-     INSERT INTO transcript_events VALUES('s1', 0, ${sql(JSON.stringify({ type: 'session', cwd: `${make.root}/workspace` }))});
-     INSERT INTO transcript_events VALUES('s1', 1, ${sql(JSON.stringify({ role: 'user', content: `when does the harbour of ${home} close?` }))});
+    `CREATE TABLE session_nodes(session_key TEXT PRIMARY KEY, entry_json TEXT NOT NULL, entry_valid INTEGER NOT NULL DEFAULT 0) STRICT;
+     INSERT INTO session_nodes VALUES('agent:main:main', ${sql(JSON.stringify({ sessionId: 's1', workspaceDir: `${make.root}/workspace`, label: home }))}, 1);
+     CREATE TRIGGER session_nodes_entry_valid AFTER UPDATE OF entry_json ON session_nodes BEGIN UPDATE session_nodes SET entry_valid = 0; END;
+     CREATE TABLE transcript_events(session_id TEXT, seq INTEGER, event_json TEXT NOT NULL, navigation_json TEXT, PRIMARY KEY(session_id, seq),
+       CHECK(navigation_json IS NULL OR json_valid(navigation_json))) STRICT;
+     INSERT INTO transcript_events VALUES('s1', 0, ${sql(JSON.stringify({ type: 'session', cwd: `${make.root}/workspace` }))}, NULL);
+     INSERT INTO transcript_events VALUES('s1', 1, ${sql(JSON.stringify({ role: 'user', content: `when does the harbour of ${home} close?` }))}, NULL);
      CREATE TABLE auth_profile_stores(store_key TEXT PRIMARY KEY, store_json TEXT NOT NULL);
      INSERT INTO auth_profile_stores VALUES('main', ${sql(canary('openclaw-auth-refresh'))});`,
   );
