@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fsPath, showName, type RelPath } from '../core/name.ts';
-import { isMemory } from '../manifest/alarms.ts';
+import { flowsAway } from '../manifest/alarms.ts';
 import type { Facts } from '../manifest/facts.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { HELD, type Profile } from '../profile/profile.ts';
@@ -57,7 +57,7 @@ function homeLine(session: HostSession, facts: Facts, profile: Profile): CheckLi
   };
 }
 
-/** Memory of which nothing is gone, and credentials that are there. */
+/** Files of which none is gone, and credentials that are there. */
 async function treeLines(session: HostSession, state: OpenState, profile: Profile): Promise<readonly CheckLine[]> {
   const { root } = session;
   const { changes } = await compareLive(session, state, { root, profile, trustIndex: false });
@@ -69,7 +69,7 @@ async function treeLines(session: HostSession, state: OpenState, profile: Profil
     .map((one) => one.subject);
   for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get)) {
     if (entry.type === 'file' && entry.class === 'secret' && !existsSync(fsPath(root, path))) missing.push(showName(path));
-    if (isMemory(entry) && removed.has(showName(path))) gone.push(showName(path));
+    if (entry.type === 'file' && entry.class !== 'secret' && !flowsAway(entry) && removed.has(showName(path))) gone.push(showName(path));
   }
   const [first] = gone;
   return [
@@ -80,7 +80,7 @@ async function treeLines(session: HostSession, state: OpenState, profile: Profil
         first === undefined
           ? changes.length === 0
             ? 'every file is what was recorded'
-            : `nothing is gone; ${String(changes.length)} paths changed or are new since the record`
+            : `no file is gone that does not go in the course of work; ${String(changes.length)} paths differ from the record: agent diff`
           : `'${first}' is gone${gone.length === 1 ? '' : `, and ${String(gone.length - 1)} more`}; see: agent diff`,
     },
     {

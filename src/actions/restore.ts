@@ -8,7 +8,7 @@ import type { FileClass } from '../profile/profile.ts';
 import { capture, type CheckpointOptions } from './checkpoint.ts';
 import { refuseActivity } from './guarded/activity.ts';
 import { noteMoved, placeHere } from './home/due.ts';
-import { applicationOf, applyPart, entryOf, type WantedPart } from './restoring/apply-part.ts';
+import { applicationOf, applyPart, entryOf, refuseUnfit, type WantedPart } from './restoring/apply-part.ts';
 import { isWithin, nameOf, partsOf } from './restoring/parts.ts';
 import { assertMay } from './session/may.ts';
 import type { Ports } from './session/ports.ts';
@@ -72,7 +72,11 @@ export async function restore(
     const before = recorded.session;
     const { plan: now, target, parts } = await changesTo(before, { chosen, paths: options.paths });
     const applications: (readonly [WantedPart, Application])[] = [];
-    for (const part of parts) applications.push([part, await applicationOf(before, part)]);
+    const profile = await readProfile(before);
+    for (const part of parts.filter(({ wanted }) => wanted.length > 0)) {
+      refuseUnfit(before, part, profile);
+      applications.push([part, await applicationOf(before, part)]);
+    }
     await note.write({ seq: chosen.seq, ...notedPaths(parts, options), before: begun?.before ?? before.state.manifestSeq ?? chosen.seq });
     for (const [part, application] of applications) await applyPart(before, { state: target, part, application });
     const isWhole = options.paths.length === 0;

@@ -119,10 +119,13 @@ export function governedAlarms(before: Facts, after: Pick<Facts, 'classes'>, gov
   return alarms;
 }
 
-/** Whether an entry may not go or empty silently: memory or workflow that does not flow by itself. */
-export function isMemory(entry: Entry): entry is FileEntry {
-  if (entry.type !== 'file' || (entry.class !== 'memory' && entry.class !== 'workflow')) return false;
-  return entry.flags?.some((flag) => EMPTYING.includes(flag)) !== true;
+function isMemory(entry: Entry): entry is FileEntry {
+  return entry.type === 'file' && (entry.class === 'memory' || entry.class === 'workflow') && !flowsAway(entry);
+}
+
+/** Whether what an entry is empties or goes in the course of work. */
+export function flowsAway(entry: Entry): boolean {
+  return entry.flags?.some((flag) => EMPTYING.includes(flag)) === true;
 }
 
 async function parses(entry: FileEntry, get: GetChunk): Promise<boolean> {

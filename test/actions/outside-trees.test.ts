@@ -1,5 +1,19 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { afterMove } from '../../src/actions/after-move.ts';
@@ -11,6 +25,7 @@ import { restoreTo } from '../../src/actions/restore-to.ts';
 import { status } from '../../src/actions/status.ts';
 import { verify } from '../../src/actions/verify.ts';
 import type { Ports } from '../../src/actions/session/ports.ts';
+import { decodeFacts, encodeFacts } from '../../src/manifest/facts.ts';
 import { nothing } from '../support/agent.ts';
 import { testHost } from '../support/host.ts';
 import { buildClaudeCode } from '../support/layouts/claude-code.ts';
@@ -140,18 +155,27 @@ describe.runIf(has('sqlite3'))('what lies outside of the root', () => {
     });
     await rehome(here, NOTHING);
     const place = join(directory, 'b/.claude.json');
-    const mode = 0o640;
-    chmodSync(place, mode);
+    chmodSync(place, 0o640);
     await checkpoint(here);
     writeFileSync(place, '{"projects":{"/x":1}}');
     expect((await diff(here)).changes).toEqual([{ kind: 'changed', path: '~/.claude.json' }]);
     await restore(here, { revision: 'HEAD', paths: ['~/.claude.json'], confirm });
     expect(readFileSync(place, 'utf8')).toBe('{"projects":{}}');
+    expect(statSync(place).mode & 0o777).toBe(0o640);
     rmSync(place);
     await checkpoint(here);
     await restore(here, { revision: 'HEAD~1', paths: [], confirm });
     expect(readFileSync(place, 'utf8')).toBe('{"projects":{}}');
     expect((await checkpoint(here)).facts.alarms).toEqual([]);
+    // Its neighbours, and a state in which it is not.
+    writeFileSync(join(directory, 'b/other'), 'beside\n');
+    const withIt = (await checkpoint(here)).session.state.seq;
+    rmSync(place);
+    const without = (await checkpoint(here, { declare: ['memory-repair'] })).session.state.seq;
+    await restore(here, { revision: String(withIt), paths: ['~/.claude.json'], confirm });
+    const { changes } = await restore(here, { revision: String(without), paths: ['~/.claude.json'], confirm });
+    expect([changes, existsSync(place)]).toEqual([[{ kind: 'removed', path: '~/.claude.json' }], false]);
+    expect(readFileSync(join(directory, 'b/other'), 'utf8')).toBe('beside\n');
   });
 
   test('whose restore was interrupted is put back by the command that is told', async () => {
@@ -178,4 +202,78 @@ describe.runIf(has('sqlite3'))('what lies outside of the root', () => {
     expect(readFileSync(join(directory, 'b/ws/MEMORY.md'), 'utf8')).toContain('the harbour, see');
     expect((await status(here)).changes).toEqual([]);
   });
+
+  test('is put back only where it can be: what is in its place, or writes to it, is told before anything is changed', async () => {
+    const { here, root, directory } = await moved(scattered);
+    const ws = join(directory, 'b/ws');
+    await rehome(here, NOTHING);
+    const first = String((await checkpoint(here)).session.state.seq);
+    writeFileSync(join(ws, 'MEMORY.md'), 'the harbour is closed\n');
+    writeFileSync(join(root, 'workspace/MEMORY.md'), 'another\n');
+    await checkpoint(here);
+    const whole = { revision: first, paths: [], confirm };
+    const refused = async (code: string): Promise<void> => {
+      await expect(restore(here, whole)).rejects.toMatchObject({ code });
+      // Nor is a part of it done.
+      expect(readFileSync(join(root, 'workspace/MEMORY.md'), 'utf8')).toBe('another\n');
+      expect(existsSync(join(root, '.perdure/local/restore'))).toBe(false);
+    };
+    const held = openSync(join(ws, 'MEMORY.md'), 'a');
+    const child = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', held] });
+    closeSync(held);
+    await refused('WRITER_FOUND');
+    child.kill();
+    await once(child, 'exit');
+    renameSync(ws, `${ws}.real`);
+    symlinkSync(`${ws}.real`, ws);
+    await refused('TARGET_OCCUPIED');
+    rmSync(ws);
+    writeFileSync(ws, 'a file\n');
+    await refused('TARGET_OCCUPIED');
+    rmSync(ws);
+    renameSync(`${ws}.real`, ws);
+    await restore(here, whole);
+    expect(readFileSync(join(ws, 'MEMORY.md'), 'utf8')).toContain('the harbour, see');
+    // A place that the config names no more, where the newest state has nothing.
+    writeFileSync(join(root, 'openclaw.json'), '{}');
+    await checkpoint(here, { declare: ['memory-repair'] });
+    await refusedNow(here, first);
+    expect(readFileSync(join(root, 'openclaw.json'), 'utf8')).toBe('{}');
+  });
+
+  test('is never a place of the account, of the system or of the agent itself, however it is spelled', async () => {
+    const { here, directory, root } = await moved(buildOpenclaw);
+    await rehome(here, NOTHING);
+    const home = join(directory, 'b');
+    mkdirSync(join(home, '.ssh'));
+    writeFileSync(join(home, '.ssh/config'), 'Host canary\n');
+    writeFileSync(join(home, '.netrc'), 'password canary\n');
+    mkdirSync(join(home, 'conf'));
+    writeFileSync(join(home, 'conf/.env'), 'KEY=canary\n');
+    symlinkSync('.ssh', join(home, 'lnk'));
+    const named = [
+      '~/.ssh/config',
+      '~/lnk/config',
+      '~/.netrc',
+      '~/conf/.env',
+      `${home}//.ssh/config`,
+      `${home}/x/../.ssh/config`,
+      '/etc/hostname',
+      `${root}/.env`,
+    ];
+    writeFileSync(join(root, 'openclaw.json'), JSON.stringify({ list: named.map((one) => ({ $include: one })) }));
+    const { facts } = await checkpoint(here);
+    expect(facts.roots.map(({ name }) => name)).toEqual(['main']);
+    // Deep nesting in a config is no way to end a command.
+    writeFileSync(join(root, 'openclaw.json'), `${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+    expect((await status(here)).standing).toBe('ACTIVE');
+    for (const name of ['rel/x', '/x/../etc/y', '~/./x', '//etc/x', '/', '~', '~user/x', '', 'main/'])
+      expect(() => decodeFacts(encodeFacts({ ...facts, roots: [...facts.roots, { name, mode: 0o700, mtime: '0', pages: [] }] }))).toThrow(
+        /not valid/,
+      );
+  });
 });
+
+async function refusedNow(here: Ports, revision: string): Promise<void> {
+  await expect(restore(here, { revision, paths: [], confirm })).rejects.toMatchObject({ code: 'TARGET_OCCUPIED' });
+}

@@ -87,7 +87,18 @@ describe.runIf(has('sqlite3'))('databases are read and changed', () => {
         { column: 'leases.id', rows: 1 },
       ]);
       expect(await sqlite.search(path, { limit: 1000, texts: ['/other'] })).toEqual([]);
-      expect(readdirSync(directory)).toEqual(['x.db']);
+      const wide = join(directory, 'wide.db');
+      const columns = Array.from({ length: 260 }, (_none, at) => `c${String(at)}`);
+      execFileSync('sqlite3', ['-batch', wide], {
+        input: `CREATE TABLE w(${columns.join()}); INSERT INTO w(c3, c259) VALUES('/old', '/old');`,
+      });
+      expect((await sqlite.search(wide, { limit: 1000, texts: ['/old'] })).map(({ column }) => column)).toEqual(['w.c259', 'w.c3']);
+      // What is not UTF-8 is neither searched nor changed, and that is told.
+      const other = join(directory, 'utf16.db');
+      execFileSync('sqlite3', ['-batch', other], { input: "PRAGMA encoding='UTF-16'; CREATE TABLE t(at); INSERT INTO t VALUES('/old');" });
+      await expect(sqlite.search(other, { limit: 1000, texts: ['/old'] })).rejects.toThrow(/UTF-8/);
+      const change = { columns: [toNew('t.at', '/new')], cleared: [], held: [], holder: `${other}.held` };
+      await expect(sqlite.change(other, change)).rejects.toThrow(/UTF-8/);
       await expect(sqlite.search(join(directory, 'none.db'), { limit: 1000, texts: ['/old'] })).rejects.toThrow(/unable to open/);
     },
   );
@@ -120,6 +131,7 @@ INSERT INTO events(j) VALUES('{"v":1,"at":"/old/x"}'); INSERT INTO waits VALUES(
       input: `CREATE TABLE fine(at TEXT CHECK(edit(at, 'touch ${touched}; true') NOT NULL)); CREATE TABLE plain(at TEXT); INSERT INTO plain VALUES('/old');
 CREATE TABLE waits(id, twice GENERATED ALWAYS AS (id || id)); INSERT INTO waits(id) VALUES('a');
 CREATE TRIGGER t BEFORE DELETE ON plain BEGIN SELECT edit('x', 'touch ${touched}; true'); END;
+CREATE TABLE "--answered 2--"(x);
 CREATE TABLE one(x); CREATE TABLE two(x);
 PRAGMA writable_schema=ON; UPDATE sqlite_schema SET name = 'x' || char(0), tbl_name = 'x' || char(0) WHERE name = 'one';
 UPDATE sqlite_schema SET name = 'a;' || char(10) || '.shell touch ${touched}' || char(10), tbl_name = name WHERE name = 'two';`,
@@ -135,6 +147,13 @@ UPDATE sqlite_schema SET name = 'a;' || char(10) || '.shell touch ${touched}' ||
     await sqlite.change(path, { ...changes, holder: `${path}.held` }).catch(() => undefined);
     await sqlite.giveBack(path, `${path}.held`).catch(() => undefined);
     // What holds rows came with the rest: a trigger in it is another's, too.
+    // What SQLite takes for white space is none for everybody.
+    const spaced = join(directory, 'spaced.db');
+    const odd = `CREATE TABLE plain(at TEXT); INSERT INTO plain VALUES('/old'); CREATE TRIGGER t AFTER UPDATE ON plain BEGIN SELECT \ufeffedit('x', 'touch ${touched}; true'); END;`;
+    execFileSync('sqlite3', ['-batch', spaced], { input: odd });
+    await sqlite
+      .change(spaced, { columns: [toNew('plain.at', '/new')], cleared: [], held: [], holder: `${spaced}.held` })
+      .catch(() => undefined);
     const [clean, held] = [join(directory, 'clean.db'), join(directory, 'clean.db.held')];
     execFileSync('sqlite3', ['-batch', clean, "CREATE TABLE waits(id); INSERT INTO waits VALUES('a');"]);
     const trigger = (when: string): string =>

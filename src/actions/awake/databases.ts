@@ -39,7 +39,10 @@ export async function databaseLine({ ports, root }: HostSession, { databases = [
   return {
     name,
     ok: faults.length === 0,
-    text: faults.length === 0 ? `${String(databases.length - inUse)} open, with schema and rows as recorded${used}` : faults.join('; '),
+    text:
+      faults.length === 0
+        ? `${String(databases.length - inUse)} open, with the schema that was recorded, and no table is empty that had rows${used}`
+        : faults.join('; '),
   };
 }
 

@@ -1,11 +1,13 @@
-import { closeSync, existsSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { openPlain } from '../../capture/lane/pieces.ts';
 import { fill } from '../../core/bytes.ts';
+import { parseJson } from '../../core/canonical.ts';
 import { fsPath, parseRelPath, type RelPath } from '../../core/name.ts';
 import { walkTree } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
 import type { Profile, ProfileData, Requirement } from '../../profile/profile.ts';
+import { readJson5 } from '../../providers/json5.ts';
 import { isOnPath, runCommand } from '../../providers/commands.ts';
 import type { Ports } from '../session/ports.ts';
 import type { CheckLine } from '../state/check-lines.ts';
@@ -35,6 +37,10 @@ export interface NeedsAsked {
 const LIMIT = 30_000;
 /** A version or a variable stands in the beginning of a file. */
 const READ = 1024 * 1024;
+/** No more variables are looked for. */
+const MOST_NAMES = 200;
+/** No more of a line that sets a variable is looked at. */
+const LINE = 10_000;
 
 /** What an agent needs of its host, and whether it is here: programs of at least the version that wrote its state, variables, keychain items, logins. */
 export async function needsOf(asked: NeedsAsked): Promise<readonly Need[]> {
@@ -57,14 +63,17 @@ async function program(asked: NeedsAsked, { tool, version }: Of<'tool'>): Promis
   if (least === undefined) return { ...need, met: true, text: '' };
   if (!asked.mayRun) return { ...need, met: null, text: `not asked whether it is ${least} or newer` };
   const { status, output } = await runCommand([tool, '--version'], { cwd: asked.root, limit: LIMIT, env: asked.ports.environment });
-  const here = status === 0 ? VERSION.exec(output)?.[0] : undefined;
+  const here = status === 0 ? VERSION.exec(output.slice(0, 1000))?.[0] : undefined;
   if (here === undefined) return { ...need, met: false, text: `does not say its version; ${least} wrote this state` };
   return isOlder(here, least)
     ? { ...need, met: false, text: `${here}, and ${least} wrote this state: an older one may not read it` }
     : { ...need, met: true, text: '' };
 }
 
-const VERSION = /\d+(?:\.\d+)+/;
+const VERSION = /\d{1,9}(?:\.\d{1,9}){1,5}/;
+/** A version is no longer, and stands no deeper in a document. */
+const LONGEST = 100;
+const DEPTH = 3;
 
 function isOlder(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => text.split('.').map(Number));
@@ -85,8 +94,24 @@ async function versionIn(
     if (newest === null || mtime > newest.mtime) newest = { path, mtime };
   }
   if (newest === null) return undefined;
-  const value = new RegExp(`\\b${escaped(key)}["']?\\s*:\\s*["']([^"'\\s]+)`).exec(textOf(root, newest.path))?.[1];
-  return value === undefined ? undefined : VERSION.exec(value)?.[0];
+  const value = (await documentsOf(root, newest.path)).map((one) => memberOf(one, key)).findLast((one) => one !== undefined);
+  return value === undefined ? undefined : VERSION.exec(value.slice(0, LONGEST))?.[0];
+}
+
+/** What a file of JSON holds: the file, or each of its lines that are in its beginning or at its end. */
+async function documentsOf(root: string, path: RelPath): Promise<readonly unknown[]> {
+  if (!path.endsWith('.jsonl')) return [await readJson5(textOf(root, path))];
+  return [...textOf(root, path).split('\n'), ...textOf(root, path, { end: true }).split('\n')].map(parseJson);
+}
+
+/** A string of this name in a document, or in what is in it, a few levels deep. */
+function memberOf(value: unknown, key: string, depth = DEPTH): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || depth === 0) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const found = name === key && typeof inner === 'string' ? inner : memberOf(inner, key, depth - 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Variables that the agent's own configuration names, where neither this environment nor a file of variables has them. */
@@ -97,9 +122,10 @@ function variables(
   const text = textOf(root, file);
   const named = keys.flatMap((key) => [...text.matchAll(new RegExp(`\\b${escaped(key)}["']?\\s*[:=]\\s*["']([A-Za-z_]\\w*)["']`, 'g'))]);
   const inBraces = braces === true ? [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)] : [];
-  const files = or.map((one) => textOf(root, one)).join('\n');
-  return [...new Set([...named, ...inBraces].map(([, name = '']) => name))].sort().map((name) => {
-    const met = (environment[name] ?? '') !== '' || new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=\\s*\\S`, 'm').test(files);
+  const set = new Set(or.flatMap((one) => variablesIn(textOf(root, one))));
+  const names = [...new Set([...named, ...inBraces].map(([, name = '']) => name))].sort();
+  return names.slice(0, MOST_NAMES).map((name) => {
+    const met = (environment[name] ?? '') !== '' || set.has(name);
     const places = ['this environment', ...or].join(' or ');
     return { kind: 'variable', name, met, text: met ? '' : `${file} names it, and it is not in ${places}` };
   });
@@ -144,11 +170,18 @@ async function login({ ports, root, state, mayRun }: NeedsAsked, { login: argv, 
   return [{ ...need, met: status === 0, text: status === 0 ? '' : `not logged in${line === '' ? '' : `: ${line.slice(0, 100)}`}` }];
 }
 
-function textOf(root: string, path: string): string {
+/** The variables that a file of them sets to something. */
+function variablesIn(text: string): readonly string[] {
+  return text.split('\n').flatMap((line) => /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*\S/.exec(line.slice(0, LINE))?.[1] ?? []);
+}
+
+/** The text at the beginning of a file of the agent, or at its end; empty where it cannot be read. */
+function textOf(root: string, path: string, { end = false }: { readonly end?: boolean } = {}): string {
   try {
     const fd = openPlain(fsPath(root, parseRelPath(path)));
     try {
-      return fill(fd, Buffer.alloc(READ), 0).toString('utf8');
+      const from = end ? Math.max(0, fstatSync(fd).size - READ) : 0;
+      return fill(fd, Buffer.alloc(READ), from).toString('utf8');
     } finally {
       closeSync(fd);
     }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fsPath, type RelPath } from '../../core/name.ts';
 import { walkTree } from '../../manifest/tree.ts';
@@ -20,7 +20,7 @@ export async function programLine(session: HostSession, state: OpenState, { data
   if (commands.length === 0) return { name, ok: true, text: 'the profile has no command of the agent to ask' };
   if (!session.host.allowed.includes(digest))
     return { name, ok: true, text: `not asked (${commands.map(shown).join(', ')}): agent profile allow lets it be` };
-  const staging = join(session.control, 'local', 'awake');
+  const staging = ownStaging(session);
   try {
     for (const command of commands) {
       const fault = await faultOf(session, state, { command, staging });
@@ -30,6 +30,14 @@ export async function programLine(session: HostSession, state: OpenState, { data
     rmSync(staging, { recursive: true, force: true });
   }
   return { name, ok: true, text: `${commands.map(shown).join(', ')}: well` };
+}
+
+/** A directory of this process alone; what those left that ended before their time is removed. */
+function ownStaging({ control, ports: { processes } }: HostSession): string {
+  const all = join(control, 'local', 'awake');
+  for (const name of existsSync(all) ? readdirSync(all) : [])
+    if (processes.identify(Number(name)) === null) rmSync(join(all, name), { recursive: true, force: true });
+  return join(all, String(processes.self.pid));
 }
 
 function shown(command: WakeCommand): string {

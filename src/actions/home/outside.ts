@@ -12,7 +12,7 @@ import type { Profile } from '../../profile/profile.ts';
 import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 import { AgentError } from '../../core/errors.ts';
 import { fsPath, parentPath, showName } from '../../core/name.ts';
-import { besideOf, cameBeside, isOfHost, outsideOf, pathAs, placeOfName } from '../session/outside.ts';
+import { besideOf, cameBeside, isClosedTo, outsideOf, pathAs, placeOfName } from '../session/outside.ts';
 import type { Ports } from '../session/ports.ts';
 import type { HostSession } from '../session/session.ts';
 import { sideOf, type OpenState } from '../state/open-state.ts';
@@ -87,7 +87,7 @@ export async function placeOutside(
   const unwritten: Unwritten[] = [];
   const sqlite = await session.ports.sqlite();
   for (const { root, path } of outsidePlaces(state.facts, session.ports, move)) {
-    if (isOfHost(path, session.ports)) {
+    if (isClosedTo(path, session)) {
       placed.push({ name: root.name, path, how: 'left' });
       continue;
     }

@@ -9,7 +9,7 @@ import { databaseOf } from '../../manifest/sidecars.ts';
 import { findEntry } from '../../manifest/tree.ts';
 import { movedFrom, placeHere } from '../home/due.ts';
 import { stagingIn } from '../session/control.ts';
-import { cameBeside, isOfHost, placeOfName } from '../session/outside.ts';
+import { cameBeside, isClosedTo, placeOfName } from '../session/outside.ts';
 import { readProfile } from '../session/root-profile.ts';
 import { hasHost, type Session } from '../session/session.ts';
 import { inRoot } from '../state/outside-compare.ts';
@@ -79,7 +79,7 @@ export async function partsOf(
 /** What goes back where the whole is wanted: the root, and what lies outside where both are at home here. */
 async function inPlace(session: Session, { facts }: OpenState): Promise<readonly string[]> {
   if (!hasHost(session) || movedFrom(facts, placeHere(session), await readProfile(session)) !== null) return ['main'];
-  const isFree = (path: string): boolean => !isOfHost(path, session.ports) && cameBeside(path).length === 0;
+  const isFree = (path: string): boolean => !isClosedTo(path, session) && cameBeside(path).length === 0;
   return facts.roots.map(({ name }) => name).filter((name) => name === 'main' || isFree(placeOfName(name, session.ports.home)));
 }
 
@@ -97,7 +97,7 @@ function partOf(
   if (name === 'main')
     return { ...sides, place: root, staging: stagingIn(root, control), isFile: false, within: [ROOT_PATH], shown: showName };
   const path = placeOfName(name, ports.home);
-  if (isOfHost(path, ports))
+  if (isClosedTo(path, { root, ports }))
     throw new AgentError('PATH_UNKNOWN', `'${name}' is no place of an agent, and stays as it is`, {
       hints: [{ command: `agent show ${word(`HEAD:${name}`)}`, effect: 'reads what was recorded of it; nothing was changed' }],
     });

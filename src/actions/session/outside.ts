@@ -1,10 +1,11 @@
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { FileClass, Profile, ProfileData } from '../../profile/profile.ts';
 import { readJson5 } from '../../providers/json5.ts';
 import { readToml } from '../../providers/toml.ts';
 import { findPaths } from './find-paths.ts';
 import type { Ports } from './ports.ts';
+import type { Session } from './session.ts';
 
 /** Something that belongs to an agent and lies outside of its root. */
 export interface Outside {
@@ -25,18 +26,20 @@ const STAYS: readonly FileClass[] = ['secret', 'host', 'volatile'];
 export async function outsideOf(
   ports: Pick<Ports, 'files' | 'home' | 'hostDirectory'>,
   root: string,
-  { data }: Profile,
+  profile: Profile,
 ): Promise<readonly Outside[]> {
   const found = new Map<string, Outside>();
-  for (const rule of data.outside ?? []) {
+  for (const rule of profile.data.outside ?? []) {
     const { class: kind, about, as = null } = rule;
     for (const path of await pathsOf(ports, root, rule)) {
       // What is within the root is captured, whatever leads to it; and nothing that holds the root is.
-      if (`${path}/`.startsWith(`${root}/`) || `${root}/`.startsWith(`${path}/`)) continue;
+      if (overlaps(path, root)) continue;
       const stat = look(path);
       if (stat === null) continue;
       const name = `${nameOf(path, ports.home)}${stat.isDirectory() ? '/' : ''}`;
-      const captured = !STAYS.includes(kind) && (stat.isDirectory() || stat.isFile()) && !isOfHost(path, ports);
+      // A file that is a credential by its own name is one, whatever the config takes it for.
+      const isSecret = as === null && stat.isFile() && profile.classify(basename(path)).class === 'secret';
+      const captured = !STAYS.includes(kind) && !isSecret && (stat.isDirectory() || stat.isFile()) && !isOfHost(path, ports);
       if (!found.has(name)) found.set(name, { name, path, class: kind, about, as, captured });
     }
   }
@@ -45,12 +48,59 @@ export async function outsideOf(
   return all.filter((one) => !all.some((other) => other !== one && other.captured && one.path.startsWith(`${other.path}/`)));
 }
 
-/** What belongs to the system or to this account as a whole: a config that names it does not make it part of an agent. */
-export function isOfHost(path: string, { home, hostDirectory }: Pick<Ports, 'home' | 'hostDirectory'>): boolean {
+/** What of an account is no agent's, below its home: keys, credentials of other programs, and what runs by itself. */
+const OF_ACCOUNT = [
+  ...[
+    '.ssh',
+    '.gnupg',
+    '.aws',
+    '.azure',
+    '.kube',
+    '.docker',
+    '.password-store',
+    '.netrc',
+    '.npmrc',
+    '.pypirc',
+    '.git-credentials',
+    '.gitconfig',
+  ],
+  ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_history', '.profile', '.zshrc', '.zprofile', '.zshenv', '.zlogin'],
+  ...['.config/age', '.config/autostart', '.config/fish', '.config/gh', '.config/perdure', '.config/systemd', '.local/bin', '.Xauthority'],
+];
+const OF_SYSTEM = ['/proc', '/sys', '/dev', '/etc', '/boot', '/usr', '/bin', '/sbin', '/lib', '/run', '/var/spool', '/root/.ssh'];
+
+/**
+ * What belongs to the system or to this account as a whole, by its name or by where its links lead: a config that names it does not make
+ * it part of an agent.
+ */
+function isOfHost(path: string, { home, hostDirectory }: Pick<Ports, 'home' | 'hostDirectory'>): boolean {
   const within = (inner: string, outer: string): boolean => `${inner}/`.startsWith(outer === '/' ? '/' : `${outer}/`);
-  const own = ['.ssh', '.gnupg', '.aws', '.kube', '.password-store', '.config/age', '.config/perdure'].map((name) => join(home, name));
-  const closed = ['/proc', '/sys', '/dev', '/etc', '/boot', '/usr', '/bin', '/sbin', '/lib', '/run', hostDirectory, ...own];
-  return closed.some((one) => within(path, one)) || [home, hostDirectory].some((one) => within(one, path));
+  const homes = [...new Set([home, realOf(home)])];
+  const closed = [...OF_SYSTEM, hostDirectory, ...homes.flatMap((one) => OF_ACCOUNT.map((name) => join(one, name)))];
+  const isClosed = (one: string): boolean =>
+    closed.some((other) => within(one, other)) || [...homes, hostDirectory].some((other) => within(other, one));
+  return isClosed(resolve(path)) || isClosed(realOf(path));
+}
+
+/** A path without links, as far as it exists. */
+function realOf(path: string): string {
+  for (let at = resolve(path), rest = ''; ; rest = join(basename(at), rest), at = dirname(at)) {
+    try {
+      return join(realpathSync(at), rest);
+    } catch {
+      if (at === dirname(at)) return resolve(path);
+    }
+  }
+}
+
+/** Whether an agent's files have no business in a place: it is of the host, or within or around the agent's own root. */
+export function isClosedTo(path: string, { root, ports }: Pick<Session, 'root' | 'ports'>): boolean {
+  return isOfHost(path, ports) || overlaps(path, root) || overlaps(realOf(path), root);
+}
+
+/** Whether one of two paths is or holds the other. */
+function overlaps(one: string, other: string): boolean {
+  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
 }
 
 /** The path within the root that something outside is known by, where its profile's rule says `as`; `.` is the root itself. */
@@ -118,12 +168,15 @@ async function pathsOf(
   return found.map((one) => join(base, one));
 }
 
+/** No deeper is looked for what a config names. */
+const DEPTH = 64;
+
 /** The strings at a place of a value, or in a list there; `*` is every member, `**` any number of them one in another. */
-function textsAt(value: unknown, place: readonly string[]): readonly string[] {
+function textsAt(value: unknown, place: readonly string[], depth = DEPTH): readonly string[] {
   const [name, ...rest] = place;
   if (name === undefined) return (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string');
-  if (typeof value !== 'object' || value === null) return [];
-  if (name === '**') return [...textsAt(value, rest), ...Object.values(value).flatMap((inner) => textsAt(inner, place))];
+  if (typeof value !== 'object' || value === null || depth === 0) return [];
+  if (name === '**') return [...textsAt(value, rest), ...Object.values(value).flatMap((inner) => textsAt(inner, place, depth - 1))];
   return Object.entries(value)
     .filter(([key]) => name === '*' || key === name)
     .flatMap(([, inner]) => textsAt(inner, rest));

@@ -3,9 +3,11 @@ import { compareTrees } from '../../manifest/compare.ts';
 import type { RecordedRoot } from '../../manifest/facts.ts';
 import type { GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
+import { movedFrom, placeHere } from '../home/due.ts';
 import { keptPages, type LiveDifference } from './live-tree.ts';
 import { captureOutside } from './outside-capture.ts';
 import { sideOf, type OpenState } from './open-state.ts';
+import { readFacts } from './read-state.ts';
 import type { HostSession } from '../session/session.ts';
 
 /** Trees, and how to read them. */
@@ -31,12 +33,15 @@ export async function outsideBetween(before: Roots, after: Roots): Promise<LiveD
   return changes;
 }
 
-/** How what lies outside of the root differs from a state whose packs were learned. Writes nothing. */
+/** How what lies outside of the root differs from a state whose packs were learned; nothing is in place until the agent is at home here. Writes nothing. */
 export async function outsideChanges(
   session: HostSession,
   state: OpenState,
   { profile, trustIndex }: { readonly profile: Profile; readonly trustIndex: boolean },
 ): Promise<LiveDifference['changes']> {
+  const { manifest } = session.state;
+  const newest = manifest === null ? null : await readFacts(session, manifest);
+  if (newest !== null && movedFrom(newest, placeHere(session), profile) !== null) return [];
   const kept = keptPages(state);
   const { roots } = await captureOutside(session, profile, { isHome: false, readsAll: !trustIndex, putTree: kept.putTree });
   return outsideBetween({ roots: state.facts.roots, get: sideOf(state).get }, { roots, get: kept.get });

@@ -61,8 +61,8 @@ export async function refuseUnfinished(
     });
   const note = await restoreNote(session).read();
   if (note === null) return;
-  const command = `agent -C '${session.root}' restore`;
-  const paths = [...note.paths.map(showName), ...note.outside].map((path) => ` '${path}'`).join('');
+  const command = `agent -C ${word(session.root)} restore`;
+  const paths = [...note.paths.map(showName), ...note.outside].map((path) => ` ${word(path)}`).join('');
   throw new AgentError('RESTORE_UNFINISHED', `a restore of '${session.name}' to record ${String(note.seq)} was interrupted`, {
     hints: [
       { command: `${command} ${String(note.seq)}${paths} --yes`, effect: 'finishes it' },

@@ -26,12 +26,15 @@ export function openForWriting(
   }
   for (const fd of names) {
     const path = link(`${base}/fd/${fd}`);
-    const other = inside(path) ? null : otherName(`${base}/fd/${fd}`, path, { devices, mounts: `${base}/ns/mnt` });
-    if (!inside(path) && other === null) continue;
+    const isInside = inside(path);
+    if (!isInside && (!path.startsWith('/') || NO_FILES.test(path))) continue;
     const flags = Number.parseInt(/^flags:\s*([0-7]+)/m.exec(readText(`${base}/fdinfo/${fd}`))?.[1] ?? '0', 8);
     if ((flags & 3) === 0) continue;
-    if (other === null) paths.add(path);
-    else others.add(other);
+    if (isInside) paths.add(path);
+    else {
+      const other = otherName(`${base}/fd/${fd}`, path, devices);
+      if (other !== null) others.add(other);
+    }
   }
   for (const line of readText(`${base}/maps`).split('\n')) {
     const shared = /^\S+ .w.s \S+ \S+ \S+\s+(\/.*)$/.exec(line)?.[1];
@@ -40,18 +43,19 @@ export function openForWriting(
   return { paths: [...paths], others: [...others] };
 }
 
-/** Device and inode of a file that may have a name of its own below the directories: it has several, or is seen from another mount. */
-function otherName(
-  fd: string,
-  path: string,
-  { devices, mounts }: { readonly devices: ReadonlySet<bigint>; readonly mounts: string },
-): string | null {
-  if (!path.startsWith('/') || /^\/(?:dev|proc|sys)\//.test(path)) return null;
+const NO_FILES = /^\/(?:dev|proc|sys)\//;
+
+/**
+ * Device and inode of an open file that may have a name of its own below the directories: it has several, or the name that its process
+ * sees is not its name here, as in a container.
+ */
+function otherName(fd: string, path: string, devices: ReadonlySet<bigint>): string | null {
   try {
     const stat = statSync(fd, { bigint: true });
     if (!stat.isFile() || !devices.has(stat.dev)) return null;
-    // In a container the same file has another path.
-    return stat.nlink > 1n || link(mounts) !== link('/proc/self/ns/mnt') ? fileId(stat) : null;
+    const here = statSync(path, { bigint: true, throwIfNoEntry: false });
+    const isHere = here?.dev === stat.dev && here.ino === stat.ino;
+    return stat.nlink > 1n || (stat.nlink > 0n && !isHere) ? fileId(stat) : null;
   } catch {
     return null;
   }

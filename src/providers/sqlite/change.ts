@@ -31,6 +31,8 @@ export async function change(
 ): Promise<readonly string[]> {
   const shell = open({ path, mode: 'write', cwd: dirname(path), limit: WAIT });
   try {
+    const isUtf8 = (await shell.ask('PRAGMA encoding;'))[0] === 'UTF-8';
+    if (!isUtf8 && columns.length > 0) throw new Error('its text is not UTF-8');
     const known = new Set(
       await shell.ask(
         `SELECT DISTINCT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND ${isPlain('m.name')} AND ${isPlain('c.name')} UNION SELECT name FROM sqlite_schema WHERE type = 'table' AND ${isPlain('name')};`,

@@ -35,6 +35,8 @@ export interface FoundIn {
 export const SKIPPED = 'skipped';
 /** More tables than this are not counted. */
 const MOST_TABLES = 1000;
+/** A function takes at most 127 arguments. */
+const COLUMNS_AT_ONCE = 100;
 
 /** As `Sqlite.facts` says. */
 export async function factsOf(
@@ -69,6 +71,7 @@ export async function factsOf(
 export async function search(open: OpenShell, path: string, { limit, texts }: SearchOptions): Promise<readonly FoundIn[]> {
   const shell = open({ path, mode: 'look', cwd: dirname(path), limit });
   try {
+    if ((await shell.ask('PRAGMA encoding;'))[0] !== 'UTF-8') throw new Error('its text is not UTF-8');
     const columns = (
       await shell.ask(
         `SELECT json_array(m.name, c.name) FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND ${isPlain('m.name')} AND ${isPlain('c.name')} ORDER BY 1;`,
@@ -77,11 +80,14 @@ export async function search(open: OpenShell, path: string, { limit, texts }: Se
     const found: FoundIn[] = [];
     for (const table of new Set(columns.map(([name]) => name))) {
       const names = columns.filter(([of]) => of === table).map(([, name]) => name);
-      const [counts = '[]'] = await shell.ask(
-        `SELECT json_array(${names.map((name) => `total(${holds(quoted(name), texts)})`).join(', ')}) FROM ${quoted(table)};`,
-      );
-      for (const [at, rows] of (JSON.parse(counts) as readonly number[]).entries())
-        if (rows > 0) found.push({ column: `${table}.${names[at] ?? ''}`, rows });
+      for (let at = 0; at < names.length; at += COLUMNS_AT_ONCE) {
+        const some = names.slice(at, at + COLUMNS_AT_ONCE);
+        const [counts = '[]'] = await shell.ask(
+          `SELECT json_array(${some.map((name) => `total(${holds(quoted(name), texts)})`).join(', ')}) FROM ${quoted(table)};`,
+        );
+        for (const [nth, rows] of (JSON.parse(counts) as readonly number[]).entries())
+          if (rows > 0) found.push({ column: `${table}.${some[nth] ?? ''}`, rows });
+      }
     }
     return found;
   } finally {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from './words.ts';
@@ -39,9 +40,26 @@ export async function programShell(): Promise<OpenShell | null> {
 const CAREFUL = 'PRAGMA ignore_check_constraints=ON;\nPRAGMA foreign_keys=OFF;';
 
 /** Functions by which a schema, which is another's, could do more than compute: the program has one that runs a command. */
-const RISKY = ['edit', 'readfile', 'writefile', 'load_extension', 'fts3_tokenizer', 'fsdir', 'zipfile', 'eval', 'system'];
-/** A call has the name in it as it is, whatever stands around it; a longer name that holds it is another. */
-const NAMED = new RegExp(`(?<![\\w$\\u0080-\\uffff])(?:${RISKY.join('|')})(?![\\w$\\u0080-\\uffff])`, 'i');
+const RISKY = [
+  'edit',
+  'eval',
+  'exec',
+  'fsdir',
+  'fts3_tokenizer',
+  'load_extension',
+  'lsmode',
+  'readfile',
+  'shell_putsnl',
+  'system',
+  'usleep',
+  'writefile',
+  'zipfile',
+];
+/**
+ * A call has the name in it as it is, whatever stands around it; a longer name of ASCII that holds it is another. Not so with other
+ * characters: one of them is white space to SQLite.
+ */
+const NAMED = new RegExp(`(?<![A-Za-z0-9_$])(?:${RISKY.join('|')})(?![A-Za-z0-9_$])`, 'i');
 
 /**
  * A shell that looks at the schema before anything else is asked, and distrusts one that names a risky function. Not every schema: an
@@ -105,7 +123,8 @@ class ProgramShell implements PlainShell {
   readonly #closed: Promise<unknown>;
   #output = '';
   #errors = '';
-  #questions = 0;
+  /** Ends each answer; nothing that a database holds can know it. */
+  readonly #mark = `--answered ${randomUUID()}--`;
   #onOutput: () => void = () => undefined;
 
   constructor({ path, mode, cwd, limit }: Database) {
@@ -126,7 +145,7 @@ class ProgramShell implements PlainShell {
   }
 
   async ask(statements: string): Promise<readonly string[]> {
-    const mark = `--answered ${String(this.#questions++)}--`;
+    const mark = this.#mark;
     this.#child.stdin.write(`${checked(statements)}\n.print ${mark}\n`);
     const answered = new Promise<string>((resolve) => {
       this.#onOutput = () => {

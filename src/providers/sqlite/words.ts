@@ -9,14 +9,17 @@ export function holds(column: string, texts: readonly string[]): string {
   return bytes.length === 0 ? '0' : bytes.join(' OR ');
 }
 
+/** A text as SQL. */
 export function text(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }
 
+/** A text as SQL in a database whose encoding is UTF-8, with no character of it as it is. */
 export function literal(value: string): string {
   return `CAST(x'${Buffer.from(value).toString('hex')}' AS TEXT)`;
 }
 
+/** A name of a table or column as SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
