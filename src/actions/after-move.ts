@@ -16,7 +16,7 @@ import { sideOf, type OpenState } from './state/open-state.ts';
 import { learned, openForReading } from './state/read-state.ts';
 import { assertMay } from './session/may.ts';
 import type { Ports } from './session/ports.ts';
-import { cameBeside, outsideOf } from './session/outside.ts';
+import { cameBeside, outsideOf, placeOfName } from './session/outside.ts';
 import { readProfile } from './session/root-profile.ts';
 import { openSession, type HostSession } from './session/session.ts';
 
@@ -100,8 +100,9 @@ async function outsideLine({ ports, root }: HostSession, { roots }: Facts, profi
   const recorded = roots.filter((one) => one.name !== 'main');
   if (recorded.length === 0) return { name, ok: true, text: 'nothing' };
   const there = (await outsideOf(ports, root, profile)).filter((one) => one.captured);
-  const came = there.flatMap((one) => cameBeside(one.path));
-  const gone = recorded.filter((one) => !there.some((other) => other.name === one.name)).map((one) => one.name);
+  const came = recorded.flatMap((one) => cameBeside(placeOfName(one.name, ports.home)));
+  const isBeside = (name: string): boolean => cameBeside(placeOfName(name, ports.home)).length > 0;
+  const gone = recorded.map(({ name }) => name).filter((name) => !isBeside(name) && !there.some((other) => other.name === name));
   const faults = [
     ...gone.map((one) => `'${one}' is not where the agent looks for it`),
     ...came.map((one) => `'${one}' came, and something else is in its place: compare the two, and remove one`),

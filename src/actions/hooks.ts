@@ -1,7 +1,7 @@
 import { AgentError } from '../core/errors.ts';
 import { saveHost } from '../host/home.ts';
 import type { ProfileData } from '../profile/profile.ts';
-import { runCommand } from '../providers/commands.ts';
+import { NOT_RUN, firstOf, runCommand } from '../providers/commands.ts';
 import { askingCommands } from './awake/needs.ts';
 import type { Ports } from './session/ports.ts';
 import { readProfile } from './session/root-profile.ts';
@@ -9,9 +9,6 @@ import { hasHost, openSession, type HostSession } from './session/session.ts';
 
 /** Milliseconds that a profile's command may take. */
 const LIMIT = 60_000;
-
-/** What a command ends with that could not be started. */
-const NOT_FOUND = 128;
 
 /** What became of a profile's commands. */
 export type HookOutcome = 'none' | 'run' | 'not-allowed' | 'moved';
@@ -30,7 +27,7 @@ export async function runHooks(session: HostSession, kind: 'stop' | 'start'): Pr
     if (status !== 0)
       throw new AgentError(
         'COMMAND_FAILED',
-        `the profile's ${kind} command '${argv.join(' ')}' ${status === NOT_FOUND ? 'is no program on PATH here' : `ended with ${String(status)}`}${output === '' ? '' : `: ${output.split('\n')[0] ?? ''}`}`,
+        `the profile's ${kind} command '${argv.join(' ')}' ${status === NOT_RUN ? 'did not run to its end' : `ended with ${String(status)}`}${output === '' ? '' : `: ${firstOf(output)}`}`,
         {
           hints: [
             { command: argv.join(' '), effect: `by hand, in '${session.root}'; then the same command again` },

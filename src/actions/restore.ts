@@ -3,7 +3,7 @@ import { AgentError } from '../core/errors.ts';
 import type { RelPath } from '../core/name.ts';
 import { word } from '../core/shell.ts';
 import type { Application } from '../install/apply.ts';
-import { compareTrees, type Change } from '../manifest/compare.ts';
+import { compareTrees, type Change, type TreeSide } from '../manifest/compare.ts';
 import type { FileClass } from '../profile/profile.ts';
 import { capture, type CheckpointOptions } from './checkpoint.ts';
 import { refuseActivity } from './guarded/activity.ts';
@@ -15,7 +15,9 @@ import type { Ports } from './session/ports.ts';
 import { readProfile } from './session/root-profile.ts';
 import type { HostSession } from './session/session.ts';
 import { openSettled, withWriter } from './session/writer.ts';
+import { liveSide } from './state/live-tree.ts';
 import type { OpenState } from './state/open-state.ts';
+import { liveOutside } from './state/outside-compare.ts';
 import { learned, openForReading } from './state/read-state.ts';
 import { findState, type StateName } from './state/revision.ts';
 import { restoreNote } from './state/unfinished.ts';
@@ -120,14 +122,17 @@ async function prepare(
   await refuseActivity(opened, 'restore');
   await refuseChanging(opened);
   const chosen = findState(opened, revision);
-  const { plan } = await changesTo(opened, { chosen, paths });
+  const { plan } = await changesTo(opened, { chosen, paths, isLive: true });
   return { opened, chosen, plan };
 }
 
-/** What differs between the newest state and an older one, of the paths that are asked for and that may go back. */
+/**
+ * What differs between the newest state and an older one, of the paths that are asked for and that may go back; `isLive` compares with what
+ * lies there, which will be the newest state once it is recorded.
+ */
 async function changesTo(
   session: HostSession,
-  { chosen, paths }: { readonly chosen: StateName; readonly paths: readonly string[] },
+  { chosen, paths, isLive = false }: { readonly chosen: StateName; readonly paths: readonly string[]; readonly isLive?: boolean },
 ): Promise<{ readonly target: OpenState; readonly parts: readonly WantedPart[]; readonly plan: RestorePlan }> {
   const { state, name } = session;
   const head = await learned(await openForReading(session, state.manifest ?? chosen.manifest));
@@ -138,9 +143,11 @@ async function changesTo(
   const changes: RestorePlan['changes'][number][] = [];
   const delicate: RestorePlan['delicate'][number][] = [];
   let stay = 0;
+  const live = isLive ? await liveSides(session, head) : null;
   for (const part of await partsOf(session, { target, head }, { named, seq: chosen.seq })) {
     const wanted: Change[] = [];
-    for await (const change of compareTrees(part.head, part.target)) {
+    const there = live === null ? part.head : (live.get(part.root.name) ?? null);
+    for await (const change of compareTrees(there, part.target)) {
       if (!isWithin(change.path, part.within)) continue;
       const entry = entryOf(change);
       if (STAY.includes(entry.class)) {
@@ -157,6 +164,13 @@ async function changesTo(
     parts.push({ ...part, wanted });
   }
   return { target, parts, plan: { name, seq: chosen.seq, at: chosen.at, classes, changes, delicate, stay } };
+}
+
+/** The trees as they lie there, by name. */
+async function liveSides(session: HostSession, head: OpenState): Promise<ReadonlyMap<string, TreeSide>> {
+  const profile = await readProfile(session);
+  const main = await liveSide(session, head, { root: session.root, profile, trustIndex: true });
+  return new Map([...(await liveOutside(session, head, profile)), ['main', main]]);
 }
 
 /** Looks a second time after a second: whoever opens, appends and closes is seen only so. */

@@ -112,6 +112,9 @@ async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
 async function outsideLines(session: HostSession, state: OpenState, profile: Profile): Promise<readonly CheckLine[]> {
   const roots = state.facts.roots.filter(({ name }) => name !== 'main');
   if (roots.length === 0) return [];
+  const unmerged = state.facts.findings.filter(({ code }) => code === 'OUTSIDE_UNMERGED');
+  if (unmerged.length > 0)
+    return [{ name: 'outside', ok: false, text: unmerged.map(({ subject, next = '' }) => `${subject}: ${next}`).join('; ') }];
   const changes = await outsideChanges(session, state, { profile, trustIndex: false });
   const text = changes.length === 0 ? 'is what was recorded' : `has moved on: ${String(changes.length)} paths`;
   return [{ name: 'outside', ok: true, text: `${roots.map(({ name }) => name).join(', ')} ${text}` }];

@@ -28,7 +28,7 @@ export default class Status extends AgentCommand {
   async answer({ flags }: CommandInput, { ports, terminal }: Context): Promise<Answer> {
     const find = (flags['find'] as string | undefined) ?? null;
     if (find !== null && (flags['after-move'] !== true || find === ''))
-      throw new AgentError('USAGE_WRONG', 'a text is looked for after a move alone', {
+      throw new AgentError('USAGE_WRONG', find === '' ? 'no text is given to look for' : '--find is of use with --after-move alone', {
         hints: [{ command: 'agent status --after-move --find TEXT' }],
       });
     const limit = flags['max-age'] === undefined ? null : duration(flags['max-age'] as string, 'agent status --max-age 1h');

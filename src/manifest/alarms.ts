@@ -69,6 +69,11 @@ export async function memoryAlarms(
 const FLOWING =
   /(^|_)(queues?|jobs?|cron|schedules?|inbox|outbox|offsets?|cursors?|leases?|locks?|caches?|tmp|temp|pending|fts\d*|logs?)(_|$)/i;
 
+/** Whether the rows of a table come and go in the course of work. */
+export function isFlowing(table: string): boolean {
+  return FLOWING.test(table);
+}
+
 /** Whether a table has no row, or is gone; one whose rows were not counted is there. */
 function isEmpty(tables: ReadonlyMap<string, number | undefined>, name: string): boolean {
   return !tables.has(name) || tables.get(name) === 0;
@@ -91,9 +96,9 @@ export function databaseAlarms(
       const { class: kind, flags } = classify(path, 'sqlite');
       const left = now.get(path);
       // A database that is gone is told as a file.
-      if (left === undefined || (kind !== 'memory' && kind !== 'workflow') || flags.some((flag) => EMPTYING.includes(flag))) return [];
+      if (left === undefined || (kind !== 'memory' && kind !== 'workflow') || flowsAway({ flags })) return [];
       return tables
-        .filter(({ name, rows }) => rows !== undefined && rows > 0 && !FLOWING.test(name) && isEmpty(left, name))
+        .filter(({ name, rows }) => rows !== undefined && rows > 0 && !isFlowing(name) && isEmpty(left, name))
         .map(({ name }): Finding => ({
           code: 'TABLE_EMPTIED',
           subject: tableSubject(path, name),
@@ -123,9 +128,9 @@ function isMemory(entry: Entry): entry is FileEntry {
   return entry.type === 'file' && (entry.class === 'memory' || entry.class === 'workflow') && !flowsAway(entry);
 }
 
-/** Whether what an entry is empties or goes in the course of work. */
-export function flowsAway(entry: Entry): boolean {
-  return entry.flags?.some((flag) => EMPTYING.includes(flag)) === true;
+/** Whether what an entry is, or a file of these flags, empties or goes in the course of work. */
+export function flowsAway({ flags = [] }: { readonly flags?: readonly string[] | undefined }): boolean {
+  return flags.some((flag) => EMPTYING.includes(flag));
 }
 
 async function parses(entry: FileEntry, get: GetChunk): Promise<boolean> {

@@ -30,6 +30,6 @@ q() { sqlite3 $one "$1"; }
 [ "$(q 'SELECT count(*) FROM agent_database_leases')" = 0 ] || die 'a lease moved'; [ "$(q 'SELECT count(*) FROM delivery_queue_entries')" = 0 ] || die 'a queue is not held'; [ "$(q 'SELECT count(*) FROM beats')" = "$n" ] || die 'rows are lost'
 exits 3 B status --after-move; says 'agent release\|perdure release\|release'; exits 0 B release; [ "$(q 'SELECT id FROM delivery_queue_entries')" = d1 ] || die 'the queue did not come back'
 exits 3 B status --after-move; says "'openclaw': not on PATH"; mkdir "$W/bin"; printf '#!/bin/sh\n' >"$W/bin/openclaw"; chmod +x "$W/bin/openclaw"; PATH=$W/bin:$PATH
-exits 0 B status --after-move --find 'closes at six'; says 'no table is empty that had rows'; says 'workspace/memory/2026-08-22.md'; exits 0 B verify; exits 0 B verify --between 3..HEAD; [ "$(cat .env)" = MODEL_KEY=canary-3f9a1c ] || die 'a secret is missing'
+exits 0 B status --after-move --find 'closes at six'; says 'with schema and rows'; says 'workspace/memory/2026-08-22.md'; exits 0 B verify; exits 0 B verify --between 3..HEAD; [ "$(cat .env)" = MODEL_KEY=canary-3f9a1c ] || die 'a secret is missing'
 cd "$R"; exits 0 A close "$W/r.json"; exits 14 A guard -- true
 say ok

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { afterMove } from '../../src/actions/after-move.ts';
@@ -52,6 +52,11 @@ describe.runIf(has('sqlite3'))('an agent after a move', () => {
     await rehome(here, NOTHING);
     const openclaw = { openclaw: says('2027.1') };
     expect((await lineOf(withPrograms(here, openclaw), 'needs')).text).not.toContain('MODEL_KEY');
+    appendFileSync(join(root, 'openclaw.json'), '// $${ESCAPED} ${SET_TO_NOTHING}\n');
+    appendFileSync(join(root, '.env'), 'SET_TO_NOTHING=\nOTHER=1\n');
+    const named = (await lineOf(withPrograms(here, openclaw), 'needs')).text;
+    expect([named.includes('ESCAPED'), named.includes('SET_TO_NOTHING')]).toEqual([false, true]);
+    writeFileSync(join(root, 'openclaw.json'), readFileSync(join(root, 'openclaw.json'), 'utf8').replace(/\/\/ \$\$.*\n/, ''));
     rmSync(join(root, '.env'));
     expect(await lineOf(withPrograms(here, openclaw), 'needs')).toMatchObject({
       ok: false,
@@ -113,6 +118,12 @@ describe.runIf(has('sqlite3'))('an agent after a move', () => {
       ok: true,
       text: "'low tide at noon' is in agents/main/agent/openclaw-agent.sqlite (planted.t)",
     });
+    // However long a file is, and wherever in it the text stands.
+    const part = 4 * 1024 * 1024;
+    for (const before of [part - 9, 2 * part - 1, 5 * part]) {
+      writeFileSync(join(root, 'workspace/long.md'), `${'x'.repeat(before)} high tide ${'y'.repeat(part)}`);
+      expect((await lineOf(here, 'recalls', { find: 'high tide' })).text).toContain('workspace/long.md');
+    }
     // Not what is found in a credential.
     writeFileSync(join(root, '.env'), 'TOKEN=canary-of-recall\n');
     expect(await lineOf(here, 'recalls', { find: 'canary-of-recall' })).toMatchObject({ ok: false });
@@ -157,6 +168,7 @@ describe.runIf(has('sqlite3'))('an agent after a move', () => {
       text: expect.stringMatching(/^'state\/openclaw\.sqlite': .*incompatible found 9 target 3$/) as string,
     });
     expect(readFileSync(path).equals(before)).toBe(true);
-    expect(existsSync(join(root, '.perdure/local/awake'))).toBe(false);
+    const all = join(root, '.perdure/local/awake');
+    expect(existsSync(all) ? readdirSync(all) : []).toEqual([]);
   });
 });

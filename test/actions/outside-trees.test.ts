@@ -19,6 +19,7 @@ import { describe, expect, test } from 'vitest';
 import { afterMove } from '../../src/actions/after-move.ts';
 import { checkpoint } from '../../src/actions/checkpoint.ts';
 import { diff } from '../../src/actions/diff.ts';
+import { init } from '../../src/actions/init.ts';
 import { rehome } from '../../src/actions/rehome.ts';
 import { planRestore, restore } from '../../src/actions/restore.ts';
 import { restoreTo } from '../../src/actions/restore-to.ts';
@@ -33,6 +34,7 @@ import { buildCodex } from '../support/layouts/codex.ts';
 import { buildOpenclaw } from '../support/layouts/openclaw.ts';
 import { NOTHING, moved, query } from '../support/moved.ts';
 import { has } from '../support/tools.ts';
+import { temporary } from '../support/tree.ts';
 
 /** An OpenClaw whose workspace and one agent's directory lie beside its own, in the old home. */
 const scattered: Parameters<typeof moved>[0] = (root, options) => {
@@ -176,6 +178,16 @@ describe.runIf(has('sqlite3'))('what lies outside of the root', () => {
     const { changes } = await restore(here, { revision: String(without), paths: ['~/.claude.json'], confirm });
     expect([changes, existsSync(place)]).toEqual([[{ kind: 'removed', path: '~/.claude.json' }], false]);
     expect(readFileSync(join(directory, 'b/other'), 'utf8')).toBe('beside\n');
+  });
+
+  test('of a Claude Code as its first session leaves it is known by that session', async () => {
+    const directory = temporary();
+    const root = join(directory, 'c/.claude');
+    mkdirSync(join(root, 'projects/-home-ada-project'), { recursive: true });
+    writeFileSync(join(root, 'projects/-home-ada-project/0b9d.jsonl'), '{}\n');
+    writeFileSync(join(directory, 'c/.claude.json'), '{}');
+    const { profile, elsewhere } = await init(testHost(directory, 'c', { root }), { directory: root, recovery: null });
+    expect([profile, elsewhere.map(({ name }) => name)]).toEqual(['claude-code', ['~/.claude.json']]);
   });
 
   test('whose restore was interrupted is put back by the command that is told', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { afterMove } from '../../src/actions/after-move.ts';
@@ -63,6 +63,24 @@ describe.runIf(has('sqlite3'))('an agent that moved', () => {
     expect(readFileSync(`${place}.perdure-came/memory/2026-08-01.md`, 'utf8')).toContain('harbour master');
     expect(query(`${place}.perdure-came/notes.db`, 'PRAGMA integrity_check')).toBe('ok');
     expect(existsSync(`${place}.perdure-came/.env`)).toBe(false);
+  });
+
+  test('comes beside a link, too, and stays recorded until a person has compared the two', async () => {
+    const { directory, here } = await moved((root, options) => {
+      buildClaudeCode(root, options);
+      writeFileSync(join(options.home, '.claude.json'), '{}');
+    });
+    const place = join(directory, 'b', '.claude.json');
+    writeFileSync(join(directory, 'b', 'dot.json'), '{"mine":1}');
+    symlinkSync('dot.json', place);
+    expect((await rehome(here, NOTHING)).outside).toEqual([{ name: '~/.claude.json', path: `${place}.perdure-came`, how: 'beside' }]);
+    expect(readFileSync(join(directory, 'b', 'dot.json'), 'utf8')).toBe('{"mine":1}');
+    expect((await checkpoint(here)).facts.findings.map(({ code }) => code)).toEqual(['OUTSIDE_UNMERGED']);
+    expect((await show(here, 'HEAD:~/.claude.json')).kind).toBe('file');
+    expect((await afterMove(here)).find(({ name }) => name === 'outside')).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('.perdure-came') as string,
+    });
   });
 
   /** An OpenClaw whose workspace lies beside its directory, in the old home. */

@@ -37,6 +37,21 @@ function disturb(home: string): void {
 }
 
 describe('restore', () => {
+  test('tells beforehand what it will do to what lies there, recorded or not', async () => {
+    const { a, home } = await adopted(temporary(), tree);
+    rmSync(join(home, 'private/memory/note-1.md'));
+    writeFileSync(join(home, 'private/memory/new.md'), 'new\n');
+    expect((await planRestore(a, { revision: 'HEAD', paths: ['private/memory/note-1.md'] })).changes).toEqual([
+      { kind: 'added', path: 'private/memory/note-1.md' },
+    ]);
+    const { changes } = await planRestore(a, { revision: 'HEAD', paths: [] });
+    expect(changes).toEqual([
+      { kind: 'removed', path: 'private/memory/new.md' },
+      { kind: 'added', path: 'private/memory/note-1.md' },
+    ]);
+    expect((await back(a, 'HEAD')).changes).toEqual(changes);
+  });
+
   test('the whole tree goes back, to the last time; the ledger goes on and no alarm is raised', async () => {
     const { a, home } = await adopted(temporary(), tree);
     const before = listing(home);

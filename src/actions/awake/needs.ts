@@ -121,7 +121,7 @@ function variables(
 ): readonly Need[] {
   const text = textOf(root, file);
   const named = keys.flatMap((key) => [...text.matchAll(new RegExp(`\\b${escaped(key)}["']?\\s*[:=]\\s*["']([A-Za-z_]\\w*)["']`, 'g'))]);
-  const inBraces = braces === true ? [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)] : [];
+  const inBraces = braces === true ? [...text.matchAll(/(?<!\$)\$\{([A-Za-z_]\w*)\}/g)] : [];
   const set = new Set(or.flatMap((one) => variablesIn(textOf(root, one))));
   const names = [...new Set([...named, ...inBraces].map(([, name = '']) => name))].sort();
   return names.slice(0, MOST_NAMES).map((name) => {

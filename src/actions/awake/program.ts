@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fsPath, type RelPath } from '../../core/name.ts';
+import { fsPath, showName, type RelPath } from '../../core/name.ts';
 import { walkTree } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
 import type { Profile, WakeCommand } from '../../profile/profile.ts';
-import { runCommand } from '../../providers/commands.ts';
+import { firstOf, runCommand } from '../../providers/commands.ts';
 import type { HostSession } from '../session/session.ts';
 import type { CheckLine } from '../state/check-lines.ts';
 import { sideOf, type OpenState } from '../state/open-state.ts';
@@ -21,15 +21,17 @@ export async function programLine(session: HostSession, state: OpenState, { data
   if (!session.host.allowed.includes(digest))
     return { name, ok: true, text: `not asked (${commands.map(shown).join(', ')}): agent profile allow lets it be` };
   const staging = ownStaging(session);
+  const asked: string[] = [];
   try {
     for (const command of commands) {
-      const fault = await faultOf(session, state, { command, staging });
+      const { fault, times } = await askedOf(session, state, { command, staging });
       if (fault !== null) return { name, ok: false, text: fault };
+      if (times > 0) asked.push(shown(command));
     }
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
-  return { name, ok: true, text: `${commands.map(shown).join(', ')}: well` };
+  return { name, ok: true, text: asked.length === 0 ? 'there is no file to ask it about' : `${asked.join(', ')}: well` };
 }
 
 /** A directory of this process alone; what those left that ended before their time is removed. */
@@ -44,17 +46,19 @@ function shown(command: WakeCommand): string {
   return `'${('run' in command ? command.run : command).join(' ')}'`;
 }
 
-async function faultOf(
+/** What a command says is wrong, and how often it was asked. */
+async function askedOf(
   session: HostSession,
   state: OpenState,
   { command, staging }: { readonly command: WakeCommand; readonly staging: string },
-): Promise<string | null> {
-  if (!('run' in command)) return said(session, command);
+): Promise<{ readonly fault: string | null; readonly times: number }> {
+  if (!('run' in command)) return { fault: await said(session, command), times: 1 };
+  let times = 0;
   const pattern = compileGlob(command.each);
   for await (const { path, entry } of walkTree(sideOf(state).pages, sideOf(state).get)) {
     if (entry.type !== 'file' || !pattern.test(path)) continue;
     const copy = command.run.some((word) => word.includes('{copy}')) ? await copied(session, path, staging) : '';
-    if (copy === null) return `'${path}' could not be copied, to be looked at`;
+    if (copy === null) return { fault: `'${showName(path)}' could not be copied, to be looked at`, times };
     const names = path.split('/');
     const fault = await said(
       session,
@@ -64,15 +68,16 @@ async function faultOf(
         ),
       ),
     );
-    if (fault !== null) return `'${path}': ${fault}`;
+    times++;
+    if (fault !== null) return { fault: `'${showName(path)}': ${fault}`, times };
   }
-  return null;
+  return { fault: null, times };
 }
 
 /** What is wrong; null where the command says that all is well. */
 async function said({ ports, root }: HostSession, argv: readonly string[]): Promise<string | null> {
   const { status, output } = await runCommand(argv, { cwd: root, limit: COMMAND_LIMIT, env: ports.environment });
-  return status === 0 ? null : `'${argv.join(' ')}' ended with ${String(status)}: ${output.split('\n')[0] ?? ''}`;
+  return status === 0 ? null : `'${argv.join(' ')}' ended with ${String(status)}: ${firstOf(output)}`;
 }
 
 /** A database as one file, whatever log lies beside it; null where there is none. */

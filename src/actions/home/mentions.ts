@@ -36,8 +36,8 @@ interface Looked {
 
 /** Classes that are not looked into: they do not travel, or nothing is to be said of them. */
 const CLOSED: readonly FileClass[] = ['secret', 'host', 'volatile'];
-/** No more of a file of text is looked through, and no database that is larger. */
-const TEXT_LIMIT = 16 * 1024 * 1024;
+/** So much of a file of text is read at a time; a larger database is not looked through. */
+const PART = 4 * 1024 * 1024;
 const DATABASE_LIMIT = 4 * 1024 ** 3;
 const BINARY = 4096;
 const LOCK_LIMIT = 5_000;
@@ -80,10 +80,9 @@ async function mentionsIn({ root, profile, sqlite, only, shown }: Looked, texts:
       continue;
     }
     if (flags.includes('sidecar')) continue;
-    const bytes = read(fsPath(root, path), Math.min(TEXT_LIMIT, Number(stat.size)));
-    if (bytes === null || bytes.subarray(0, BINARY).includes(0)) continue;
-    const count = needles.reduce((sum, needle) => sum + occurrences(bytes, needle), 0);
-    if (count > 0) found.push({ path: name, count });
+    const count = countIn(fsPath(root, path), needles);
+    if (count === null) unsearched.push(name);
+    else if (count > 0) found.push({ path: name, count });
   }
   return { found, unsearched };
 }
@@ -102,21 +101,38 @@ async function searchDatabase(
   return hasLog ? null : sqlite.search(target, { limit: LOCK_LIMIT, texts }).catch(() => null);
 }
 
-function occurrences(bytes: Buffer, needle: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at + needle.length)) count++;
-  return count;
-}
-
-function read(path: string | Buffer, length: number): Buffer | null {
+/** How often texts stand in a file, which is read part by part; none in one that is no text, null where it cannot be read. */
+function countIn(path: string | Buffer, needles: readonly Buffer[]): number | null {
+  const overlap = Math.max(...needles.map((needle) => needle.length)) - 1;
+  const buffer = Buffer.allocUnsafe(PART + overlap);
   try {
     const fd = openPlain(path);
     try {
-      return fill(fd, Buffer.allocUnsafe(length), 0);
+      let count = 0;
+      for (let at = 0, kept = 0; ;) {
+        const bytes = fill(fd, buffer.subarray(kept, kept + PART), at);
+        if (at === 0 && bytes.subarray(0, BINARY).includes(0)) return 0;
+        const window = buffer.subarray(0, kept + bytes.length);
+        const isLast = bytes.length < PART;
+        // What begins in the part that is kept for the next window is counted there.
+        const end = isLast ? window.length : Math.max(0, window.length - overlap);
+        for (const needle of needles) count += occurrences(window, needle, end);
+        if (isLast) return count;
+        at += bytes.length;
+        kept = window.length - end;
+        window.copyWithin(0, end);
+      }
     } finally {
       closeSync(fd);
     }
   } catch {
     return null;
   }
+}
+
+/** How often a text begins before an offset. */
+function occurrences(bytes: Buffer, needle: Buffer, end: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(needle); at !== -1 && at < end; at = bytes.indexOf(needle, at + needle.length)) count++;
+  return count;
 }

@@ -5,7 +5,7 @@ import { ScanIndexReader, type IndexOf } from '../../capture/index/scan-index.ts
 import type { ScanOptions } from '../../capture/scan-options.ts';
 import type { Digest } from '../../core/digest.ts';
 import { loadName, showName } from '../../core/name.ts';
-import { compareTrees, type Change } from '../../manifest/compare.ts';
+import { compareTrees, type Change, type TreeSide } from '../../manifest/compare.ts';
 import type { Facts } from '../../manifest/facts.ts';
 import type { GetChunk, PutChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
@@ -40,12 +40,7 @@ export async function compareLive(
   { root, profile, trustIndex }: LiveOptions,
 ): Promise<LiveDifference> {
   const kept = keptPages(state);
-  const found = await readTree(session, {
-    root,
-    profile,
-    index: trustIndex ? openIndex(session, { manifest: state.digest, profile: profile.digest }) : null,
-    putTree: kept.putTree,
-  });
+  const found = await readLive(session, state, { root, profile, trustIndex, putTree: kept.putTree });
   const before = sideOf(state);
   const after = { pages: found.root.pages, get: kept.get };
   const changes: LiveDifference['changes'][number][] = [];
@@ -61,6 +56,21 @@ export async function compareLive(
   if (mainRoot(state.facts).mode !== found.root.mode) changes.push({ kind: 'changed', path: '.' });
   for (const path of changedSecrets(state, found)) if (!changes.some((one) => one.path === path)) changes.push({ kind: 'changed', path });
   return { scan: found, changes, times, missingSecrets, ownSecrets };
+}
+
+/** The tree on disk, to be compared with a state whose packs were learned. Writes nothing. */
+export async function liveSide(session: Pick<Session, 'ports' | 'control'>, state: OpenState, options: LiveOptions): Promise<TreeSide> {
+  const kept = keptPages(state);
+  return { pages: (await readLive(session, state, { ...options, putTree: kept.putTree })).root.pages, get: kept.get };
+}
+
+async function readLive(
+  session: Pick<Session, 'ports' | 'control'>,
+  state: OpenState,
+  { root, profile, trustIndex, putTree }: LiveOptions & { readonly putTree: PutChunk },
+): Promise<ScanResult> {
+  const index = trustIndex ? openIndex(session, { manifest: state.digest, profile: profile.digest }) : null;
+  return readTree(session, { root, profile, index, putTree });
 }
 
 /** Keeps the pages of a tree that is read which a state has not, so that the two can be compared. */

@@ -13,7 +13,7 @@ import type { PutChunk } from '../../manifest/tree.ts';
 import type { Classification, Profile } from '../../profile/profile.ts';
 import { movedFrom, placeHere } from '../home/due.ts';
 import { readFacts } from './read-state.ts';
-import { cameBeside, outsideOf, pathAs, type Outside } from '../session/outside.ts';
+import { cameBeside, outsideOf, pathAs, placeOfName, type Outside } from '../session/outside.ts';
 import type { HostSession } from '../session/session.ts';
 
 /** What lies outside of the root and was captured with it. */
@@ -56,7 +56,7 @@ export async function captureOutside(
     if (came !== undefined && before !== undefined) {
       // Which of the two is right only a person knows: what is in place does not take the other's.
       roots.push(before);
-      findings.push({ code: 'OUTSIDE_UNMERGED', subject: outside.name, next: `compare ${came} with what is in place, and remove one` });
+      findings.push(unmerged(outside.name, came));
       continue;
     }
     const done = await captureOne(session, { outside, profile, sink });
@@ -65,14 +65,28 @@ export async function captureOutside(
     findings.push(...done.findings);
     counter = addCounters(counter, done.counter);
   }
+  // What came beside something that is not to be captured, as a link is not.
+  for (const before of facts?.roots ?? []) {
+    const [came] =
+      before.name === 'main' || roots.some(({ name }) => name === before.name)
+        ? []
+        : cameBeside(placeOfName(before.name, session.ports.home));
+    if (came === undefined) continue;
+    roots.push(before);
+    findings.push(unmerged(before.name, came));
+  }
   return {
-    roots,
+    roots: roots.sort((a, b) => (a.name < b.name ? -1 : 1)),
     counter,
     findings,
     end: (manifest) => {
       for (const end of ends) end(manifest);
     },
   };
+}
+
+function unmerged(name: string, came: string): Finding {
+  return { code: 'OUTSIDE_UNMERGED', subject: name, next: `compare ${came} with what is in place, and remove one` };
 }
 
 /** The pages of something outside as it lies there; nothing is stored. */

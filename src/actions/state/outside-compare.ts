@@ -1,5 +1,5 @@
 import { showName } from '../../core/name.ts';
-import { compareTrees } from '../../manifest/compare.ts';
+import { compareTrees, type TreeSide } from '../../manifest/compare.ts';
 import type { RecordedRoot } from '../../manifest/facts.ts';
 import type { GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
@@ -45,6 +45,13 @@ export async function outsideChanges(
   const kept = keptPages(state);
   const { roots } = await captureOutside(session, profile, { isHome: false, readsAll: !trustIndex, putTree: kept.putTree });
   return outsideBetween({ roots: state.facts.roots, get: sideOf(state).get }, { roots, get: kept.get });
+}
+
+/** The trees outside of the root as they lie there, by name, to be compared with a state whose packs were learned. Writes nothing. */
+export async function liveOutside(session: HostSession, state: OpenState, profile: Profile): Promise<ReadonlyMap<string, TreeSide>> {
+  const kept = keptPages(state);
+  const { roots } = await captureOutside(session, profile, { isHome: false, putTree: kept.putTree });
+  return new Map(roots.map(({ name, pages }) => [name, { pages, get: kept.get }]));
 }
 
 /** Whether what lies outside of the root is as the facts say. Opens no pack. */

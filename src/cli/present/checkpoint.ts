@@ -38,7 +38,9 @@ export function checkpointAnswer(done: CheckpointResult, carried: PackResult | n
   const next = [
     ...(lost === undefined || lost.subject.includes('\\')
       ? []
-      : [`next: agent restore HEAD~1 ${word(lost.subject)} --yes   # puts it back`]),
+      : [
+          `next: agent restore HEAD~1 ${word(lost.code === 'TABLE_EMPTIED' ? lost.subject.replace(/: table .*$/s, '') : lost.subject)} --yes   # puts it back`,
+        ]),
     ...new Set(newAlarms.map((one) => `next: ${one.next ?? 'agent diff HEAD~1'}   # after you looked: agent diff HEAD~1 HEAD`)),
   ];
   return {
