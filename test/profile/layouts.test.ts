@@ -43,7 +43,8 @@ const LAYOUTS: Readonly<Record<string, Layout>> = {
 /** What paths are: class and flags, then paths, of which one may begin with what its first bytes say and `!`. */
 const TABLES: Readonly<Record<string, string>> = {
   openclaw: `
-    identity: workspace/SOUL.md workspace-night/IDENTITY.md workspace/AGENTS.md workspace/BOOTSTRAP.md
+    identity: workspace/SOUL.md workspace-night/IDENTITY.md workspace/AGENTS.md
+    identity regenerable: workspace/BOOTSTRAP.md
     identity abs-paths: workspace/TOOLS.md
     memory: workspace/MEMORY.md workspace/USER.md workspace/memory/2026-08-01.md workspace/memory/.dreams/recall.json
       workspace/.git/HEAD
