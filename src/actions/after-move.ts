@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fsPath, showName, type RelPath } from '../core/name.ts';
 import { flowsAway } from '../manifest/alarms.ts';
-import type { Facts } from '../manifest/facts.ts';
+import { outsideRoots, type Facts } from '../manifest/facts.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { HELD, type Profile } from '../profile/profile.ts';
 import { databaseLine } from './awake/databases.ts';
@@ -97,7 +97,7 @@ async function treeLines(session: HostSession, state: OpenState, profile: Profil
 /** What lies outside of the root: in place, and nothing of it beside something else. */
 async function outsideLine({ ports, root }: HostSession, { roots }: Facts, profile: Profile): Promise<CheckLine> {
   const name = 'outside';
-  const recorded = roots.filter((one) => one.name !== 'main');
+  const recorded = outsideRoots({ roots });
   if (recorded.length === 0) return { name, ok: true, text: 'nothing' };
   const there = (await outsideOf(ports, root, profile)).filter((one) => one.captured);
   const came = recorded.flatMap((one) => cameBeside(placeOfName(one.name, ports.home)));

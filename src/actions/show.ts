@@ -1,7 +1,7 @@
 import { AgentError } from '../core/errors.ts';
 import { loadName, parseRelPath, showName, type RelPath } from '../core/name.ts';
 import type { Entry } from '../manifest/entry.ts';
-import type { Facts } from '../manifest/facts.ts';
+import { isDirectoryRoot, outsideRoots, type Facts } from '../manifest/facts.ts';
 import { chunksOf, findEntry, readDirectory } from '../manifest/tree.ts';
 import { mainRoot, sideOf } from './state/open-state.ts';
 import type { Ports } from './session/ports.ts';
@@ -64,9 +64,9 @@ export async function show(ports: Ports, revision = 'HEAD'): Promise<ShowResult>
 
 /** What a path names: `~/…` and absolute ones are of what lies outside of the root. */
 function placeIn({ roots, ...facts }: Facts, text: string): { readonly pages: Facts['roots'][number]['pages']; readonly path: RelPath } {
-  for (const { name, pages } of roots.filter((one) => one.name !== 'main')) {
-    if (!name.endsWith('/') && text === name) return { pages, path: parseRelPath(name.slice(name.lastIndexOf('/') + 1)) };
-    if (name.endsWith('/') && `${text}/`.startsWith(name))
+  for (const { name, pages } of outsideRoots({ roots })) {
+    if (!isDirectoryRoot(name) && text === name) return { pages, path: parseRelPath(name.slice(name.lastIndexOf('/') + 1)) };
+    if (isDirectoryRoot(name) && `${text}/`.startsWith(name))
       return { pages, path: parseRelPath(text.slice(name.length).replace(/\/+$/, '')) };
   }
   return { pages: mainRoot({ ...facts, roots }).pages, path: parseRelPath(text.replace(/^\.?\/+|\/+$/g, '')) };

@@ -3,7 +3,7 @@ import { identitiesOf, loadHost, type Host } from '../host/home.ts';
 import { loadMemory } from '../host/memory.ts';
 import { compareSeen } from '../ledger/seen.ts';
 import { decide } from '../ledger/decide.ts';
-import { UNCOPIED, type Facts, type Finding } from '../manifest/facts.ts';
+import { outsideRoots, UNCOPIED, type Facts, type Finding } from '../manifest/facts.ts';
 import { directoryReader, type StoreReader } from '../store/reader.ts';
 import { checkOpened, checkSealed, type StoreCheck } from './state/check-store.ts';
 import { withBundle, type Bundle, type Input } from './bundle/bundle.ts';
@@ -110,7 +110,7 @@ async function verifyRoot(ports: Ports, root: string): Promise<VerifyResult> {
 
 /** How what lies outside of the root stands to the record; where it is not at home here, it is not in place yet. */
 async function outsideLines(session: HostSession, state: OpenState, profile: Profile): Promise<readonly CheckLine[]> {
-  const roots = state.facts.roots.filter(({ name }) => name !== 'main');
+  const roots = outsideRoots(state.facts);
   if (roots.length === 0) return [];
   const unmerged = state.facts.findings.filter(({ code }) => code === 'OUTSIDE_UNMERGED');
   if (unmerged.length > 0)

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 /** Bytes of heap and buffers beyond what was in use after the last collection, at which the collector is asked to run. */
 const STEP = 12 * 1024 * 1024;
 
-/** What was in use after the last collection that was asked for, or at the beginning; of this thread. */
+/** What was in use after the last collection that was asked for, or at the beginning. The heap is the thread's, so that this is no one's own. */
 let kept: number | null = null;
 let collect: (() => void) | null = null;
 

@@ -44,6 +44,16 @@ export type RecordedRoot = {
   readonly as?: string;
 };
 
+/** The trees of a state beside the root. */
+export function outsideRoots({ roots }: { readonly roots: readonly RecordedRoot[] }): readonly RecordedRoot[] {
+  return roots.filter(({ name }) => name !== 'main');
+}
+
+/** Whether what a name of a tree stands for is a directory, by its end. */
+export function isDirectoryRoot(name: string): boolean {
+  return name.endsWith('/');
+}
+
 /** What is known of one state; sealed. */
 export interface Facts {
   readonly format: 'perdure-facts/1';

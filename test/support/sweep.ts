@@ -61,8 +61,10 @@ export async function sweep({ prepare, host, command, after, stride = 1 }: Sweep
   try {
     const stage = await prepare(directory);
     putBack(directory, before);
+    const acting = await actingIn(stage);
     for (let crashAt = 1; ; crashAt += stride) {
       putBack(before, directory);
+      expect(await actingIn(stage), 'the stage as it was').toBe(acting);
       const { ports } = dying(stage[host], host, directory, crashAt);
       const crashed = await command(ports, stage).then(
         () => false,
@@ -71,10 +73,7 @@ export async function sweep({ prepare, host, command, after, stride = 1 }: Sweep
           return true;
         },
       );
-      expect(
-        [await acts(stage.a, stage.home), await acts(stage.b, stage.away)].filter(Boolean).length,
-        `crash at ${String(crashAt)}`,
-      ).toBeLessThanOrEqual(1);
+      expect(await actingIn(stage), `crash at ${String(crashAt)}`).toBeLessThanOrEqual(1);
       if (crashed)
         await command(stage[host], stage).catch((error: unknown) => {
           throw new Error(`after a crash at change ${String(crashAt)} the same command fails`, { cause: error });
@@ -86,6 +85,10 @@ export async function sweep({ prepare, host, command, after, stride = 1 }: Sweep
     rmSync(directory, { recursive: true, force: true });
     rmSync(before, { recursive: true, force: true });
   }
+}
+
+async function actingIn({ a, b, home, away }: Stage): Promise<number> {
+  return [await acts(a, home), await acts(b, away)].filter(Boolean).length;
 }
 
 /** Makes one directory hold what another one does, with modes and times; what is in both stays the same file or directory. */

@@ -1,3 +1,4 @@
+import { outsideRoots } from '../../manifest/facts.ts';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { Digest } from '../../core/digest.ts';
 import { AgentError } from '../../core/errors.ts';
@@ -99,7 +100,7 @@ export async function openBundle(
   };
   const complete = { limit: pathLimit(state), has: (digest: Digest): boolean => state.objects.main.index.has(digest) };
   // What lies outside of the root is put in place later; that it is there is found out now.
-  for (const root of state.facts.roots) if (root.name !== 'main') await planStage({ ...tree, root, secrets: null }, complete);
+  for (const root of outsideRoots(state.facts)) await planStage({ ...tree, root, secrets: null }, complete);
   const plan = await planStage(tree, complete);
   return { seq: sealed.newest.seq, at: sealed.newest.at, state, tree, plan, readers };
 }

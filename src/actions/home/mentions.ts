@@ -1,3 +1,4 @@
+import { isDirectoryRoot } from '../../manifest/facts.ts';
 import { closeSync, lstatSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { surveyed } from '../../capture/survey.ts';
@@ -52,7 +53,7 @@ export async function mentionsOf(
   const all = [mentionsIn({ root, profile, sqlite, shown: (path) => path }, texts)];
   for (const outside of (await outsideOf(ports, root, profile)).filter((one) => one.captured)) {
     const { name, path } = outside;
-    const place = name.endsWith('/') ? { root: path } : { root: dirname(path), only: basename(path) };
+    const place = isDirectoryRoot(name) ? { root: path } : { root: dirname(path), only: basename(path) };
     const looked = { ...place, profile: profileOutside(outside, profile), sqlite, shown: (inner: string) => inRoot(name, inner) };
     all.push(mentionsIn(looked, texts));
   }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { finishRoot, stageTree } from '../../install/stage.ts';
@@ -6,13 +5,13 @@ import { syncTree } from '../../install/durable.ts';
 import type { PathMap } from '../../install/relocate/path-map.ts';
 import { placeLink } from '../../install/relocate/place.ts';
 import { OpenedDirectories } from '../../install/opened-directories.ts';
-import type { Facts, RecordedRoot } from '../../manifest/facts.ts';
+import { isDirectoryRoot, outsideRoots, type Facts, type RecordedRoot } from '../../manifest/facts.ts';
 import type { GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
 import type { Sqlite } from '../../providers/sqlite/sqlite.ts';
 import { AgentError } from '../../core/errors.ts';
 import { fsPath, parentPath, showName } from '../../core/name.ts';
-import { besideOf, cameBeside, isClosedTo, outsideOf, pathAs, placeOfName } from '../session/outside.ts';
+import { besideOf, cameBeside, isClosedTo, outsideOf, pathAs, placeOfName, stagingBeside } from '../session/outside.ts';
 import type { Ports } from '../session/ports.ts';
 import type { HostSession } from '../session/session.ts';
 import { sideOf, type OpenState } from '../state/open-state.ts';
@@ -53,12 +52,10 @@ export function outsidePlaces(
   { home }: Pick<Ports, 'home'>,
   { from, map }: Move,
 ): readonly { readonly root: RecordedRoot; readonly path: string }[] {
-  return facts.roots
-    .filter((one) => one.name !== 'main')
-    .map((root) => {
-      const old = placeOfName(root.name, from.home);
-      return { root, path: map.place(old) ?? placeOfName(root.name, home) };
-    });
+  return outsideRoots(facts).map((root) => {
+    const old = placeOfName(root.name, from.home);
+    return { root, path: map.place(old) ?? placeOfName(root.name, home) };
+  });
 }
 
 /** Throws REHOME_STUCK where something outside has no place to go to, before anything is changed. */
@@ -92,11 +89,11 @@ export async function placeOutside(
       continue;
     }
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const staging = join(dirname(path), `.perdure-${createHash('sha256').update(root.name).digest('hex').slice(0, 12)}`);
+    const staging = stagingBeside(path, root.name);
     rmSync(staging, { recursive: true, force: true });
     mkdirSync(staging, { mode: 0o700 });
     try {
-      const isDirectory = root.name.endsWith('/');
+      const isDirectory = isDirectoryRoot(root.name);
       const { get } = sideOf(state);
       await stageTree({ root, get, secrets: null }, staging, { finished: true });
       const from = isDirectory ? staging : join(staging, readdirSync(staging)[0] ?? '');

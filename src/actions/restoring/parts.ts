@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { AgentError } from '../../core/errors.ts';
 import { ROOT_PATH, parseRelPath, showName, type RelPath } from '../../core/name.ts';
 import { word } from '../../core/shell.ts';
 import type { TreeSide } from '../../manifest/compare.ts';
-import type { RecordedRoot } from '../../manifest/facts.ts';
+import { isDirectoryRoot, outsideRoots, type RecordedRoot } from '../../manifest/facts.ts';
 import { databaseOf } from '../../manifest/sidecars.ts';
 import { findEntry } from '../../manifest/tree.ts';
 import { movedFrom, placeHere } from '../home/due.ts';
 import { stagingIn } from '../session/control.ts';
-import { cameBeside, isClosedTo, placeOfName } from '../session/outside.ts';
+import { cameBeside, isClosedTo, placeOfName, stagingBeside } from '../session/outside.ts';
 import { readProfile } from '../session/root-profile.ts';
 import { hasHost, type Session } from '../session/session.ts';
 import { inRoot } from '../state/outside-compare.ts';
@@ -46,7 +45,7 @@ export function nameOf({ root, ports }: Pick<Session, 'root' | 'ports'>, typed: 
   const absolute = typed.startsWith('~/') ? placeOfName(typed, ports.home) : resolve(ports.cwd, typed);
   if (absolute === root) return { root: 'main', path: ROOT_PATH };
   if (absolute.startsWith(`${root}/`)) return { root: 'main', path: parseRelPath(absolute.slice(root.length + 1)) };
-  for (const { name } of states.flatMap(({ facts }) => facts.roots.filter((one) => one.name !== 'main'))) {
+  for (const { name } of states.flatMap(({ facts }) => outsideRoots(facts))) {
     const place = placeOfName(name, ports.home);
     if (absolute === place) return { root: name, path: isFile(name) ? parseRelPath(basename(place)) : ROOT_PATH };
     if (absolute.startsWith(`${place}/`) && !isFile(name)) return { root: name, path: parseRelPath(absolute.slice(place.length + 1)) };
@@ -104,7 +103,7 @@ function partOf(
   return {
     ...sides,
     place: isFile(name) ? dirname(path) : path,
-    staging: join(dirname(path), `.perdure-${createHash('sha256').update(name).digest('hex').slice(0, 12)}`),
+    staging: stagingBeside(path, name),
     isFile: isFile(name),
     within: [isFile(name) ? parseRelPath(basename(path)) : ROOT_PATH],
     shown: (inner) => inRoot(name, showName(inner)),
@@ -112,7 +111,7 @@ function partOf(
 }
 
 function isFile(name: string): boolean {
-  return !name.endsWith('/');
+  return !isDirectoryRoot(name);
 }
 
 async function refuseUnknown(

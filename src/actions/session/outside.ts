@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { FileClass, Profile, ProfileData } from '../../profile/profile.ts';
@@ -106,6 +107,11 @@ function overlaps(one: string, other: string): boolean {
 /** The path within the root that something outside is known by, where its profile's rule says `as`; `.` is the root itself. */
 export function pathAs(as: string, path: string): string {
   return as === '.' ? path : `${as}/${path}`;
+}
+
+/** Where something outside is staged: beside its place, on the same file system. */
+export function stagingBeside(path: string, name: string): string {
+  return join(dirname(path), `.perdure-${createHash('sha256').update(name).digest('hex').slice(0, 12)}`);
 }
 
 /** What is appended to the name of what came to a place where something else is. */

@@ -6,7 +6,15 @@ import type { Declaration } from '../../ledger/record.ts';
 import { SETTLED_BY, databaseAlarms, tableSubject, governedAlarms, memoryAlarms } from '../../manifest/alarms.ts';
 import { compareTrees, type TreeSide } from '../../manifest/compare.ts';
 import { addCounters, coverageOf } from '../../manifest/coverage.ts';
-import { UNCOPIED, type BodyFacts, type DatabaseRecord, type Facts, type Finding } from '../../manifest/facts.ts';
+import {
+  isDirectoryRoot,
+  outsideRoots,
+  UNCOPIED,
+  type BodyFacts,
+  type DatabaseRecord,
+  type Facts,
+  type Finding,
+} from '../../manifest/facts.ts';
 import { findEntry, pathFromNames, type GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
 import { readGit } from '../../providers/git.ts';
@@ -77,7 +85,7 @@ export async function alarmsOf(
 /** What lay outside of the root, belonged to the agent, and is gone, or lost memory. */
 async function outsideAlarms(previous: OpenState, { outside, get }: Found): Promise<readonly Finding[]> {
   const alarms: Finding[] = [];
-  for (const before of previous.facts.roots.filter((one) => one.name !== 'main')) {
+  for (const before of outsideRoots(previous.facts)) {
     const now = outside.roots.find((one) => one.name === before.name);
     const side = sideOf(previous);
     if (now === undefined)
@@ -201,7 +209,7 @@ async function cameBack(alarm: Finding, after: TreeSide, { databases, outside }:
   if (alarm.code === 'TABLE_EMPTIED')
     return databases.some(({ path, tables }) => tables.some(({ name, rows }) => rows !== 0 && tableSubject(path, name) === alarm.subject));
   if (alarm.code !== 'MEMORY_VANISHED' && alarm.code !== 'MEMORY_EMPTIED') return false;
-  const root = outside.roots.find((one) => alarm.subject === one.name || (one.name.endsWith('/') && alarm.subject.startsWith(one.name)));
+  const root = outside.roots.find((one) => alarm.subject === one.name || (isDirectoryRoot(one.name) && alarm.subject.startsWith(one.name)));
   if (root?.name === alarm.subject) return true;
   // What was shown for a name that is not UTF-8 is no name; such an alarm waits for its declaration.
   if (alarm.subject.includes('\\')) return false;

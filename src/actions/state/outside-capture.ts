@@ -8,7 +8,7 @@ import type { ContentStores } from '../../capture/scan-options.ts';
 import { scan } from '../../capture/scan.ts';
 import type { Digest } from '../../core/digest.ts';
 import { addCounters, newCounter, type Counter } from '../../manifest/coverage.ts';
-import type { Finding, RecordedRoot } from '../../manifest/facts.ts';
+import { outsideRoots, type Finding, type RecordedRoot } from '../../manifest/facts.ts';
 import type { PutChunk } from '../../manifest/tree.ts';
 import type { Classification, Profile } from '../../profile/profile.ts';
 import { movedFrom, placeHere } from '../home/due.ts';
@@ -45,7 +45,7 @@ export async function captureOutside(
   const { manifest } = session.state;
   const facts = manifest === null ? null : await readFacts(session, manifest);
   if (facts !== null && !isHome && movedFrom(facts, placeHere(session), profile) !== null)
-    return { roots: facts.roots.filter((one) => one.name !== 'main'), counter: newCounter(), findings: [], end: () => undefined };
+    return { roots: outsideRoots(facts), counter: newCounter(), findings: [], end: () => undefined };
   const roots: RecordedRoot[] = [];
   const findings: Finding[] = [];
   let counter = newCounter();

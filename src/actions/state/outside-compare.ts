@@ -1,6 +1,6 @@
 import { showName } from '../../core/name.ts';
 import { compareTrees, type TreeSide } from '../../manifest/compare.ts';
-import type { RecordedRoot } from '../../manifest/facts.ts';
+import { isDirectoryRoot, outsideRoots, type RecordedRoot } from '../../manifest/facts.ts';
 import type { GetChunk } from '../../manifest/tree.ts';
 import type { Profile } from '../../profile/profile.ts';
 import { movedFrom, placeHere } from '../home/due.ts';
@@ -18,8 +18,7 @@ interface Roots {
 
 /** What differs outside of the root between two states, in order of names; files that differ in their times alone do not count. */
 export async function outsideBetween(before: Roots, after: Roots): Promise<LiveDifference['changes']> {
-  const named = ({ roots }: Roots): ReadonlyMap<string, RecordedRoot> =>
-    new Map(roots.filter((one) => one.name !== 'main').map((one) => [one.name, one]));
+  const named = (all: Roots): ReadonlyMap<string, RecordedRoot> => new Map(outsideRoots(all).map((one) => [one.name, one]));
   const [left, right] = [named(before), named(after)];
   const changes: LiveDifference['changes'][number][] = [];
   for (const name of [...new Set([...left.keys(), ...right.keys()])].sort()) {
@@ -58,8 +57,7 @@ export async function liveOutside(session: HostSession, state: OpenState, profil
 export async function isOutsideUnchanged(session: HostSession, profile: Profile, before: readonly RecordedRoot[]): Promise<boolean> {
   const { roots } = await captureOutside(session, profile, { isHome: false, putTree: () => Promise.resolve() });
   const named = (list: readonly RecordedRoot[]): string =>
-    list
-      .filter((one) => one.name !== 'main')
+    outsideRoots({ roots: list })
       .map(({ name, pages }) => [name, ...pages].join())
       .sort()
       .join('\n');
@@ -68,5 +66,5 @@ export async function isOutsideUnchanged(session: HostSession, profile: Profile,
 
 /** How a path of a root outside is spoken of. */
 export function inRoot(name: string, path: string): string {
-  return name.endsWith('/') ? `${name}${path}` : name;
+  return isDirectoryRoot(name) ? `${name}${path}` : name;
 }
