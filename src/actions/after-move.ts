@@ -5,7 +5,7 @@ import { flowsAway } from '../manifest/alarms.ts';
 import { outsideRoots, type Facts } from '../manifest/facts.ts';
 import { walkTree } from '../manifest/tree.ts';
 import { HELD, type Profile } from '../profile/profile.ts';
-import { databaseLine } from './awake/databases.ts';
+import { databaseLine, lookAtDatabases } from './awake/databases.ts';
 import { needsLine, needsOf } from './awake/needs.ts';
 import { programLine } from './awake/program.ts';
 import { recallLine, sessionsLine } from './awake/recalled.ts';
@@ -35,12 +35,13 @@ export async function afterMove(ports: Ports, { find = null }: { readonly find?:
   } = session;
   if (manifest === null) return [{ name: 'state', ok: false, text: 'nothing is recorded, until: agent checkpoint' }];
   const state = await learned(await openForReading(session, manifest));
+  const databases = await lookAtDatabases(session, state.facts, profile);
   return [
     homeLine(session, state.facts, profile),
     ...(await treeLines(session, state, profile)),
     await outsideLine(session, state.facts, profile),
-    await databaseLine(session, state.facts, profile),
-    ...(await sessionsLine(session, state, profile)),
+    databaseLine(databases, state.facts, profile),
+    ...(await sessionsLine(session, state, { profile, databases })),
     ...(find === null ? [] : [await recallLine(session, profile, find)]),
     await heldLine(state),
     needsLine(await needsOf({ ports, root, profile, state, mayRun: host.allowed.includes(profile.digest) })),
@@ -100,9 +101,9 @@ async function outsideLine({ ports, root }: HostSession, { roots }: Facts, profi
   const recorded = outsideRoots({ roots });
   if (recorded.length === 0) return { name, ok: true, text: 'nothing' };
   const there = (await outsideOf(ports, root, profile)).filter((one) => one.captured);
-  const came = recorded.flatMap((one) => cameBeside(placeOfName(one.name, ports.home)));
-  const isBeside = (name: string): boolean => cameBeside(placeOfName(name, ports.home)).length > 0;
-  const gone = recorded.map(({ name }) => name).filter((name) => !isBeside(name) && !there.some((other) => other.name === name));
+  const beside = new Map(recorded.map((one) => [one.name, cameBeside(placeOfName(one.name, ports.home))]));
+  const came = [...beside.values()].flat();
+  const gone = [...beside].filter(([one, list]) => list.length === 0 && !there.some((other) => other.name === one)).map(([one]) => one);
   const faults = [
     ...gone.map((one) => `'${one}' is not where the agent looks for it`),
     ...came.map((one) => `'${one}' came, and something else is in its place: compare the two, and remove one`),

@@ -41,7 +41,7 @@ export interface RehydrateResult {
   readonly path: string;
   readonly seq: number;
   readonly plan: StagePlan;
-  /** What the agent needs of this host and does not find, as far as can be seen without running anything. */
+  /** What the agent needs of this host and does not find, as far as can be seen without running anything of its own. */
   readonly needs: readonly Need[];
   /** Files of class secret that the target has to supply. */
   readonly missingSecrets: readonly string[];

@@ -6,35 +6,47 @@ import { flowsAway, isFlowing, tableSubject } from '../../manifest/alarms.ts';
 import type { DatabaseRecord, Facts } from '../../manifest/facts.ts';
 import { sidecarsOf } from '../../manifest/sidecars.ts';
 import type { Profile } from '../../profile/profile.ts';
-import { SKIPPED } from '../../providers/sqlite/look.ts';
+import { SKIPPED, type DatabaseFacts } from '../../providers/sqlite/look.ts';
 import type { HostSession } from '../session/session.ts';
 import type { CheckLine } from '../state/check-lines.ts';
 
 /** Milliseconds to wait for a lock. */
 const DATABASE_LIMIT = 10_000;
 
+/** What is in each database now that was recorded: null where it does not open, `in use` where nothing may look into it. */
+export type DatabasesNow = ReadonlyMap<string, DatabaseFacts | 'in use' | null>;
+
+/** Looks into the databases that were recorded, once for all that is said of them; null where there is no means to. */
+export async function lookAtDatabases(
+  { ports, root }: HostSession,
+  { databases = [] }: Facts,
+  profile: Profile,
+): Promise<DatabasesNow | null> {
+  const sqlite = databases.length === 0 ? null : await ports.sqlite();
+  if (sqlite === null) return databases.length === 0 ? new Map() : null;
+  const live = new Set<string>(liveDatabases({ root, profile, processes: ports.processes }));
+  const now = new Map<string, DatabaseFacts | 'in use' | null>();
+  for (const { path: name, check } of databases) {
+    if (name.includes('\\')) continue;
+    const path = parseRelPath(name);
+    // One with a log is not opened: that would bring the log to its end.
+    if (live.has(path) || sidecarsOf(path).some((one) => existsSync(join(root, one)))) now.set(name, 'in use');
+    else if (!existsSync(join(root, path))) now.set(name, null);
+    else now.set(name, await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT, brief: check === SKIPPED }));
+  }
+  return now;
+}
+
 /** Databases that open, with the schema and no fewer rows than were recorded, but for tables whose rows come and go. */
-export async function databaseLine({ ports, root }: HostSession, { databases = [] }: Facts, profile: Profile): Promise<CheckLine> {
+export function databaseLine(now: DatabasesNow | null, { databases = [] }: Facts, profile: Profile): CheckLine {
   const name = 'databases';
   if (databases.length === 0) return { name, ok: true, text: 'none' };
-  const sqlite = await ports.sqlite();
-  if (sqlite === null) return { name, ok: false, text: 'not looked into: the program sqlite3 is not there' };
-  const live = new Set<string>(liveDatabases({ root, profile, processes: ports.processes }));
-  const faults: string[] = [];
-  let inUse = 0;
-  for (const record of databases) {
-    if (record.path.includes('\\')) continue;
-    const path = parseRelPath(record.path);
-    // One with a log is not opened: that would bring the log to its end.
-    if (live.has(path) || sidecarsOf(path).some((one) => existsSync(join(root, one)))) inUse++;
-    else {
-      const now = existsSync(join(root, path))
-        ? await sqlite.facts(join(root, path), { limit: DATABASE_LIMIT, brief: record.check === SKIPPED })
-        : null;
-      const fault = faultOf(record, { now, profile });
-      if (fault !== null) faults.push(fault);
-    }
-  }
+  if (now === null) return { name, ok: false, text: 'not looked into: the program sqlite3 is not there' };
+  const inUse = [...now.values()].filter((one) => one === 'in use').length;
+  const faults = databases.flatMap((record) => {
+    const found = now.get(record.path);
+    return found === undefined || found === 'in use' ? [] : (faultOf(record, { now: found, profile }) ?? []);
+  });
   const used = inUse === 0 ? '' : `, ${String(inUse)} with a log beside it, or in use, and not looked into`;
   return {
     name,
@@ -45,7 +57,7 @@ export async function databaseLine({ ports, root }: HostSession, { databases = [
 
 function faultOf(
   record: DatabaseRecord,
-  { now, profile }: { readonly now: Omit<DatabaseRecord, 'path'> | null; readonly profile: Profile },
+  { now, profile }: { readonly now: DatabaseFacts | null; readonly profile: Profile },
 ): string | null {
   if (now === null) return `'${record.path}' does not open`;
   if (now.check !== 'ok' && now.check !== SKIPPED) return `'${record.path}': ${now.check}`;

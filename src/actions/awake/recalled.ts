@@ -1,11 +1,11 @@
 import { lstatSync } from 'node:fs';
-import { fsPath, showName, type RelPath } from '../../core/name.ts';
+import { fsPath, showName } from '../../core/name.ts';
 import { spellings } from '../../install/relocate/json-text.ts';
-import { sidecarsOf } from '../../manifest/sidecars.ts';
 import { walkTree } from '../../manifest/tree.ts';
 import { compileGlob } from '../../profile/glob.ts';
 import type { Profile } from '../../profile/profile.ts';
 import type { DatabaseFacts } from '../../providers/sqlite/look.ts';
+import type { DatabasesNow } from './databases.ts';
 import { mentionsOf } from '../home/mentions.ts';
 import type { HostSession } from '../session/session.ts';
 import type { CheckLine } from '../state/check-lines.ts';
@@ -13,11 +13,13 @@ import { sideOf, type OpenState } from '../state/open-state.ts';
 
 /** No more of a text that was looked for is repeated. */
 const SHOWN = 80;
-/** Milliseconds to wait for a lock of a database. */
-const LOCK_LIMIT = 10_000;
 
 /** The sessions that were recorded, files or rows, and that are here; nothing where the profile does not say where they are. */
-export async function sessionsLine({ ports, root }: HostSession, state: OpenState, { data }: Profile): Promise<readonly CheckLine[]> {
+export async function sessionsLine(
+  { root }: HostSession,
+  state: OpenState,
+  { profile: { data }, databases }: { readonly profile: Profile; readonly databases: DatabasesNow | null },
+): Promise<readonly CheckLine[]> {
   const rules = (data.sessions ?? []).map((one) => ({ ...one, pattern: compileGlob(one.match) }));
   if (rules.length === 0) return [];
   let [here, gone] = [0, 0];
@@ -25,17 +27,14 @@ export async function sessionsLine({ ports, root }: HostSession, state: OpenStat
     if (entry.type !== 'file') continue;
     const rule = rules.find(({ pattern }) => pattern.test(path));
     if (rule === undefined) continue;
-    const recorded =
-      rule.table === undefined
-        ? 1
-        : rowsIn(
-            state.facts.databases?.find((one) => one.path === path),
-            rule.table,
-          );
+    const { table } = rule;
+    const record = state.facts.databases?.find((one) => one.path === path);
+    const recorded = table === undefined ? 1 : rowsIn(record, table);
     const isThere = lstatSync(fsPath(root, path), { throwIfNoEntry: false }) !== undefined;
+    const now = databases?.get(path);
     // Into one that is in use nothing looks: what was recorded of it stands.
-    const now = rule.table === undefined || !isThere ? undefined : await rowsNow({ ports, root }, path, rule.table);
-    const found = isThere ? Math.min(recorded, now ?? recorded) : 0;
+    const left = table === undefined || now === undefined || now === 'in use' ? recorded : rowsIn(now ?? undefined, table);
+    const found = isThere ? Math.min(recorded, left) : 0;
     here += found;
     gone += recorded - found;
   }
@@ -46,13 +45,6 @@ export async function sessionsLine({ ports, root }: HostSession, state: OpenStat
       text: `${String(here)} that were recorded are here${gone === 0 ? '' : `, ${String(gone)} are gone`}`,
     },
   ];
-}
-
-async function rowsNow({ ports, root }: Pick<HostSession, 'ports' | 'root'>, path: RelPath, table: string): Promise<number | undefined> {
-  const [sqlite, target] = [await ports.sqlite(), fsPath(root, path)];
-  const isInUse = sidecarsOf(path).some((one) => lstatSync(fsPath(root, one), { throwIfNoEntry: false }) !== undefined);
-  if (sqlite === null || typeof target !== 'string' || isInUse) return undefined;
-  return rowsIn((await sqlite.facts(target, { limit: LOCK_LIMIT })) ?? undefined, table);
 }
 
 function rowsIn(facts: Pick<DatabaseFacts, 'tables'> | undefined, table: string): number {
